@@ -70,6 +70,8 @@ STATES = {
     "series-refused": "/series?budget=-1",
     "explain-delta": "/explain?kind=approximate&epsilon=2&delta=1e-6&audience=regulator&value=10",
     "explain-refused": "/explain?epsilon=-1&before=",
+    "explain-me": "/explain/me?epsilon=0.5",
+    "explain-me-unpromised": "/explain/me",
     "explain-me-replace": "/explain/me?epsilon=0.5&adjacency=replace",
     "explain-me-refused": "/explain/me?epsilon=-1",
     "attack-draining": "/attack?name=draining",

@@ -42,8 +42,8 @@ def test_accounts_and_entries_are_shown(client: Any, ledger: Ledger) -> None:
     assert "&lt;b&gt;A&lt;/b&gt;" in page
     assert "has no stored output" in page
     said = sheet("ledger.db", ledger)
-    assert said.size == len(ledger.entries())
-    assert [line.seq for line in said.entries] == list(range(said.size, 0, -1))
+    assert len(said.entries) == len(ledger.entries())
+    assert [line.seq for line in said.entries] == list(range(len(said.entries), 0, -1))
     one = sheet("ledger.db", ledger, "visits")
     assert {line.account for line in one.entries} == {"visits"}
 

@@ -79,7 +79,7 @@ def test_a_promise_of_the_page_names_no_file(client: Any) -> None:
 def test_the_sheet_for_approval(client: Any) -> None:
     told = client.get("/api/tolerate", params=RATIO).json()
     sheet = html.unescape(client.get(told["approval"], headers=HTML).text)
-    for words in ("changes at most 3-fold", "ε = 1.0986", "Signature", "one person", "75.0 %"):
+    for words in ("changes at most 3-fold", "ε = 1.0986", "Signature", "one person", "75 %"):
         assert words in sheet
     nothing = client.get("/approval", follow_redirects=False)
     assert nothing.headers["location"] == "/tolerate"

@@ -22,8 +22,7 @@ from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.reports.published import deployments
 from discreet.reports.sentences import worry
-from discreet.web.explain import KINDS, ExplainForm, explained
-from discreet.web.me import MeForm, mine
+from discreet.web.explain import KINDS, ExplainForm, MeForm, explained, mine
 from losses import right_guess
 
 STATES = [
@@ -175,7 +174,8 @@ def test_the_promise_is_told_in_its_sentence(client: Any) -> None:
             .text.partition("<form")[0]
             .partition("<main")[2]
         )
-    assert "there is a limit to what anyone can learn" in client.get("/explain/me").text
+    stated = client.get("/explain/me", params={"epsilon": 2}).text
+    assert "there is a limit to what anyone can learn" in stated
 
 
 def test_a_value_of_mine_is_less_protected_than_being_in() -> None:

@@ -112,6 +112,7 @@ def changes(page: Any) -> list[Callable[[], None]]:
 
 
 READY = {"/release": spec_link(), "/synthetic": STATES["synthetic-ready"]}
+READY["/explain/me"] = STATES["explain-me"]
 
 
 def test_every_request_may_fail(

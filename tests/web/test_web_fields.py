@@ -126,7 +126,7 @@ def test_a_place_for_problems_is_there_before_there_is_one(client: Any) -> None:
     css = client.get("/static/discreet.css").text
     (rule,) = re.findall(r"\.notice:empty \{([^}]*)\}", css)
     assert "display" not in rule
-    for path in ("/tolerate", "/cost", "/series", "/explain", "/explain/me"):
+    for path in ("/tolerate", "/cost", "/series", "/explain", "/explain/me?epsilon=1"):
         assert re.search(
             r'data-problem role="(status|alert)"></p>', client.get(path, headers=HTML).text
         )

@@ -18,14 +18,15 @@ from discreet.errors import DiscreetError, SpecError
 from discreet.releases import load
 from discreet.releases.checking import proposed_unit
 from discreet.releases.statistics.base import KINDS, ColumnName, Grouped, Proportion
-from discreet.web.release.drafts import missing, start
 from discreet.web.release.spec_form import (
     draft_of,
     form_of,
     kinds,
     mapping_of,
+    missing,
     own_fields,
     readable,
+    start,
     written,
 )
 from discreet.web.thread import Thread

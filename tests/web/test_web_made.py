@@ -97,10 +97,10 @@ def test_a_ledger_is_drawn_in_beliefs(tmp_path: Path) -> None:
     promise = {"posterior": 0.12, "p": 0.05, "about": "membership"}
     ledger.open_account("a", **terms, promise=promise, approver="A", reason="B")
     ledger.open_account("b", **terms, cap=PureDP(1.0), approver="A", reason="B")
-    assert pictures(ledger, sheet("drawn.db", ledger)) == []
+    assert pictures(sheet("drawn.db", ledger)) == []
     for _ in range(3):
         ledger.charge("a", PureDP(0.25), purpose="test", who="A")
-    ((_, words, chart),) = pictures(ledger, sheet("drawn.db", ledger))
+    ((_, words, chart),) = pictures(sheet("drawn.db", ledger))
     assert words.startswith("a: someone who starts at 5 % may be at most 10.1 % sure")
     rows = chart["datasets"]["spent"]
     assert [row["charge"] for row in rows] == [0, 1, 2, 3]
@@ -110,7 +110,7 @@ def test_a_ledger_is_drawn_in_beliefs(tmp_path: Path) -> None:
     assert chart["datasets"]["limit"] == [{"limit": pytest.approx(0.12)}]
     for _ in range(97):
         ledger.charge("b", PureDP(0.01), purpose="test", who="A")
-    _, (_, _, long) = pictures(ledger, sheet("drawn.db", ledger))
+    _, (_, _, long) = pictures(sheet("drawn.db", ledger))
     assert len(long["datasets"]["spent"]) == 61
     assert long["datasets"]["spent"][-1]["charge"] == 97
 

@@ -101,7 +101,7 @@ def test_months_under_one_promise(
         page.click("#make button")
         page.wait_for_url("**/made/*")
         expect(page.locator("#thread")).to_contain_text(f"{left} releases like the last left")
-        page.get_by_role("link", name="Begin a new release from this spec").click()
+        page.get_by_role("link", name="Release the next one: same spec, other file").click()
         page.wait_for_url("**/release?spec=*")
     # The promise is used up: no larger cap would help, and none is offered.
     expect(look.locator("#refusal")).to_contain_text("would break a promise")

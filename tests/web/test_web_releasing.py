@@ -932,5 +932,7 @@ def test_no_interval_is_broken_across_lines(client: Any, spec: dict[str, Any]) -
     shown = client.get(made(client, spec | {"statistics": [entry]})).text
     cells = re.findall(r'<td role="cell"[^>]*>(.*?)</td>', shown)
     assert len(cells) == 6
-    one = re.compile(r'-?[\d,]+ <span class="glued">\(-?[\d,]+ – -?[\d,]+\)</span>')
+    one = re.compile(
+        r'<span class="glued">-?[\d,]+</span> <span class="glued">\(-?[\d,]+ – -?[\d,]+\)</span>'
+    )
     assert all(one.fullmatch(cell) for cell in cells), cells

@@ -13,8 +13,7 @@ import yaml
 from discreet.ledger import Ledger
 from discreet.synthetic import expected_risk
 from discreet.web.examples import begin
-from discreet.web.release.dry_run import is_synthetic
-from discreet.web.release.spec_form import draft_of, form_of, written
+from discreet.web.release.spec_form import draft_of, form_of, is_synthetic, written
 from discreet.web.workfolder import Workfolder
 from discreet.words import say
 

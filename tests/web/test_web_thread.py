@@ -145,7 +145,7 @@ def test_a_situation_is_ready_to_be_charged(tmp_path: Any, name: str) -> None:
     assert begin(folder, name) == spec  # the same file, not another one
     assert len(known()[name].data()) < 24_000
     found = look(folder, read(folder, written(spec)))
-    assert found.account is None
+    assert found.outlook.account is None
     assert found.outlook.promises[0].fits_again == (0 if known()[name].synthetic else 3)
     path = tmp_path / spec["source"]
     path.write_text("mine,own\n1,2\n", encoding="utf-8")

@@ -19,8 +19,7 @@ from discreet.promises import PRESETS, tolerance_in
 from discreet.web.forms import Filled
 from discreet.web.sentences import KINDS, WORRIES, Asked, Condition, preset_links
 from discreet.web.thread import link
-from discreet.web.tolerate import TolerateForm, answer
-from discreet.web.tolerate.handles import axis, edges, handles, map_handles, moved
+from discreet.web.tolerate import TolerateForm, answer, axis, edges, handles, map_handles, moved
 
 FAST = settings(derandomize=True, deadline=None, max_examples=60)
 QUICK_KINDS = ("posterior", "unless", "ratio", "difference")

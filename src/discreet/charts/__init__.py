@@ -45,7 +45,6 @@ if TYPE_CHECKING:
         series_data,
     )
     from discreet.charts.promises import (
-        adversaries,
         adversaries_data,
         adversaries_spec,
         cost_chart,
@@ -88,7 +87,7 @@ _FILES = {
     "beliefs": "before_after before_after_data before_after_spec belief_over_time_spec "
     "icon_array icon_data implied_posterior likelihood_data likelihood_ratios "
     "series_chart series_data",
-    "promises": "adversaries adversaries_data adversaries_spec cost_chart cost_data profile "
+    "promises": "adversaries_data adversaries_spec cost_chart cost_data profile "
     "profile_data profile_line_data profile_line_spec tolerated tolerated_data "
     "tolerated_spec",
     "releases": "account_chart belief_spent_spec error_chart error_spec noisy_counts_data "

@@ -16,7 +16,9 @@ from discreet.charts.style import (
     FAINT,
     INK,
     Row,
+    apart,
     bare,
+    coloured,
     drawn,
     named,
     rows_of,
@@ -64,15 +66,12 @@ def _tests(audit: Audit) -> Any:
             for test in audit.tests
         ]
     ).encode(y=alt.Y("test:N", title=None, sort=None, axis=alt.Axis(labelLimit=320)))
-    colours = alt.Scale(domain=[kept, broken], range=[COLOURS[0], COLOURS[1]])
     bars = base.mark_bar(height=12).encode(
         x=alt.X("shown:Q", title=say("charts.audit.shown")),
-        color=alt.Color("verdict:N", title=say("charts.audit.promise"), scale=colours),
-        tooltip=[
-            alt.Tooltip("test:N"),
-            alt.Tooltip("shown:Q", format=".3f"),
-            alt.Tooltip("promised:Q", format=".3f"),
-        ],
+        color=apart(
+            alt.Color, "verdict", coloured([kept, broken]), title=say("charts.audit.promise")
+        ),
+        tooltip=["test:N", *(alt.Tooltip(f"{n}:Q", format=".3f") for n in ("shown", "promised"))],
     )
     ticks = base.mark_tick(color=INK, thickness=3, height=20).encode(x="promised:Q")
     return (bars + ticks).properties(width=_WIDTH)
@@ -155,15 +154,11 @@ def _layers(attack: Attack, rows: Any) -> Any:
     scale = alt.Scale(type="log" if ends[1] > 10 else "linear", nice=False, domain=ends)
     x = alt.X("k:Q", title=attack.label("k"), scale=scale, axis=whole(*ends))
     y = alt.Y("value:Q", title=say("auditing.attack.belief"), **share())
-    colour = alt.Color(
-        "name:N",
-        title=None,
-        sort=names,
-        scale=alt.Scale(domain=names, range=[COLOURS[1], COLOURS[0], FAINT]),
-        legend=alt.Legend(orient="top", columns=2, symbolType="stroke", symbolStrokeWidth=2.2),
-    )
-    dashes = alt.Scale(domain=names, range=[[1, 0], [1, 0], [5, 4]])
-    dash = alt.StrokeDash("name:N", scale=dashes, sort=names, legend=None)
+    colours = dict(zip(names, (COLOURS[1], COLOURS[0], FAINT), strict=True))
+    dashes = dict(zip(names, ([1, 0], [1, 0], [5, 4]), strict=True))
+    legend = alt.Legend(orient="top", columns=2, symbolType="stroke", symbolStrokeWidth=2.2)
+    colour = apart(alt.Color, "name", colours, title=None, sort=names, legend=legend)
+    dash = apart(alt.StrokeDash, "name", dashes, sort=names, legend=None)
     base = rows.encode(x=x, y=y, color=colour)
     lines = base.mark_line(strokeWidth=2.2).encode(strokeDash=dash)
     dots = base.transform_filter(alt.datum.name != names[-1]).mark_point(filled=True, size=45)

@@ -22,6 +22,7 @@ from discreet.charts.style import (
     INK,
     MUTED,
     Row,
+    apart,
     bare,
     drawn,
     limit_rule,
@@ -32,7 +33,6 @@ from discreet.charts.style import (
     styled,
     top_of,
 )
-from discreet.composition.curves import Sided
 from discreet.errors import InputError
 from discreet.guarantees import PureDP
 from discreet.laws import Gaussian, Laplace, Mechanism
@@ -73,10 +73,7 @@ def icon_array(before: int, after: int, of: int = 100, title: str = "") -> Any:
     """Draw a hundred figures: those marked before, and those that may be marked after."""
     rows = icon_data(before, after, of)
     kinds = {row["label"]: row["kind"] for row in rows}
-    fills, strokes = (
-        alt.Scale(domain=list(kinds), range=[_KINDS[kind][i] for kind in kinds.values()])
-        for i in (0, 1)
-    )
+    fills, strokes = ({label: _KINDS[kinds[label]][i] for label in kinds} for i in (0, 1))
     hidden = alt.Axis(labels=False, ticks=False, domain=False, grid=False)
     key = {"title": None, "sort": list(kinds)}
     keyed = alt.Legend(symbolType="square", symbolSize=120, **ABOVE)
@@ -84,8 +81,8 @@ def icon_array(before: int, after: int, of: int = 100, title: str = "") -> Any:
     chart = chart.properties(width=230, height=250).encode(
         x=alt.X("column:O", title=None, axis=hidden),
         y=alt.Y("row:O", title=None, axis=hidden),
-        fill=alt.Fill("label:N", scale=fills, legend=keyed, **key),
-        stroke=alt.Stroke("label:N", scale=strokes, **key),
+        fill=apart(alt.Fill, "label", fills, legend=keyed, **key),
+        stroke=apart(alt.Stroke, "label", strokes, **key),
     )
     return styled(chart, title or say("charts.icons.title", before=before, after=after, of=of))
 
@@ -158,17 +155,14 @@ def before_after_spec(belief: Belief, marked: float | None) -> dict[str, Any]:
     loss = belief.epsilon_prime
     if loss is None:
         raise InputError("charts.two_steps")
-    rows = []
-    for p in (0.0, *_PRIORS, 1.0):
+
+    def at(p: float) -> Row:
         bounds = Bounds(p, p) if p in (0.0, 1.0) else posterior(loss, p, belief.sided)
-        rows.append({"prior": p, "lower": bounds.lower, "upper": bounds.upper})
-    spots = [] if marked is None else [_spot(loss, marked, belief.sided)]
+        return {"prior": p, "lower": bounds.lower, "upper": bounds.upper}
+
+    spots = [] if marked is None else [at(marked)]
+    rows = [at(p) for p in (0.0, *_PRIORS, 1.0)]
     return drawn(_before_after_shape(), {"bounds": rows, "marked": spots})
-
-
-def _spot(loss: float, p: float, sided: Sided) -> Row:
-    upper = 1.0 if p >= 1 else posterior(loss, p, sided).upper
-    return {"prior": p, "upper": upper}
 
 
 def implied_posterior(choice: Any) -> Any:
@@ -214,10 +208,8 @@ def _over_time_shape(
     looks = dict(zip(_STRENGTHS, COLOURS, strict=False))
     legend = alt.Legend(orient="top", symbolType="stroke", symbolSize=500, symbolStrokeWidth=2.4)
     key = {"sort": list(names), "title": None, "legend": legend}
-    colours = alt.Scale(domain=list(names), range=[looks[name] for name in names])
-    dashes = alt.Scale(domain=list(names), range=[_STRENGTHS[name] for name in names])
-    colour = alt.Color("name:N", scale=colours, **key)
-    dash = alt.StrokeDash("name:N", scale=dashes, **key)
+    colour = apart(alt.Color, "name", {name: looks[name] for name in names}, **key)
+    dash = apart(alt.StrokeDash, "name", {name: _STRENGTHS[name] for name in names}, **key)
     limit = named("limit").encode(y=alt.Y("limit:Q", scale=whole))
     word = limit.mark_text(align="right", dx=-2, dy=12, color=MUTED)
     dots = named("passed").mark_point(filled=True, size=70, opacity=1)

@@ -8,8 +8,10 @@ binds.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain, cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -22,6 +24,7 @@ from discreet.charts.style import (
     FAINT,
     INK,
     Row,
+    apart,
     bare,
     drawn,
     named,
@@ -34,8 +37,6 @@ from discreet.rounding import decimal_down
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from discreet.budgets import Costs
 
 
@@ -119,8 +120,8 @@ def _tolerated_shape(top: float, high: float) -> dict[str, Any]:
     names = [say("charts.tolerated.tolerated"), say("charts.tolerated.allowed")]
     legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
     key = {"title": None, "legend": legend}
-    colours = alt.Scale(domain=names, range=[COLOURS[1], COLOURS[0]])
-    dashes = alt.Scale(domain=names, range=[[6, 4], [1, 0]])
+    colours = dict(zip(names, (COLOURS[1], COLOURS[0]), strict=True))
+    dashes = dict(zip(names, ([6, 4], [1, 0]), strict=True))
     reach = min(top, high)
     still = rows_of([{"before": end, "after": end} for end in (0, reach)])
     curves = named("lines").mark_line(strokeWidth=2.5, clip=True)
@@ -134,8 +135,8 @@ def _tolerated_shape(top: float, high: float) -> dict[str, Any]:
         curves.encode(
             x=x,
             y=y,
-            color=alt.Color("line:N", scale=colours, **key),
-            strokeDash=alt.StrokeDash("line:N", scale=dashes, **key),
+            color=apart(alt.Color, "line", colours, **key),
+            strokeDash=apart(alt.StrokeDash, "line", dashes, **key),
             detail="curve:N",
             order="before:Q",
         ),
@@ -331,12 +332,6 @@ def adversaries_spec(
     return drawn(_adversaries_shape(key), adversaries_data(choice, points, edges))
 
 
-def adversaries(choice: Choice, key: str = "epsilon", points: int = 48) -> Any:
-    """Draw r* or the largest ε at every adversary (p, q), and the one that binds."""
-    spec = adversaries_spec(choice, key, points) | {"width": 340, "height": 340}
-    return alt.Chart.from_dict(spec)
-
-
 # -- what promises cost
 
 
@@ -368,14 +363,13 @@ def cost_chart(costs: Costs, names: Sequence[str] | None = None, title: str = ""
     if data["chances"]:
         x = alt.X("chance:Q", title=say("charts.cost.chance"), axis=alt.Axis(format="%"))
         kinds = {row["truth"]: row["decision"] for row in data["chances"]}
-        seen: dict[str, int] = {}
-        for decision in kinds.values():
-            seen[decision] = seen.get(decision, 0) + 1
-        colours = [COLOURS[i % len(COLOURS)] for count in seen.values() for i in range(count)]
-        shapes = [_SHAPES[decision] for decision in kinds.values()]
+        colours = chain.from_iterable(
+            islice(cycle(COLOURS), count) for count in Counter(kinds.values()).values()
+        )
         told: dict[str, Any] = {"title": say("charts.cost.truth"), "sort": None}
-        colour = alt.Color("truth:N", scale=alt.Scale(domain=list(kinds), range=colours), **told)
-        shape = alt.Shape("truth:N", scale=alt.Scale(domain=list(kinds), range=shapes), **told)
+        colour = apart(alt.Color, "truth", dict(zip(kinds, colours, strict=True)), **told)
+        shapes = {truth: _SHAPES[decision] for truth, decision in kinds.items()}
+        shape = apart(alt.Shape, "truth", shapes, **told)
         points = rows_of(data["chances"]).properties(width=200).mark_point(filled=True, size=60)
         panels.append(points.encode(y=y, x=x, color=colour, shape=shape))
     return styled(alt.hconcat(*panels), title or say("charts.cost.title"))

@@ -19,7 +19,9 @@ from discreet.charts.style import (
     FAINT,
     INK,
     Row,
+    apart,
     bare,
+    coloured,
     drawn,
     lines,
     named,
@@ -72,7 +74,6 @@ def _counts_shape(names: tuple[str, ...], low: float, high: float) -> dict[str, 
         scale=alt.Scale(domain=[low, high]),
         axis=alt.Axis(tickCount=7, tickMinStep=1, grid=False),  # a count has no halves
     )
-    colours = alt.Scale(domain=list(names), range=list(COLOURS[: len(names)]))
     dots = (
         named("published")
         .mark_point(filled=True, size=34, opacity=0.75, clip=True)
@@ -80,7 +81,7 @@ def _counts_shape(names: tuple[str, ...], low: float, high: float) -> dict[str, 
             x=x,
             y=alt.Y("name:N", title=None, sort=list(names), axis=alt.Axis(grid=True)),
             yOffset=alt.YOffset("place:Q", scale=alt.Scale(domain=[-0.15, 1.15])),
-            color=alt.Color("name:N", scale=colours, legend=None),
+            color=apart(alt.Color, "name", coloured(names), legend=None),
         )
     )
     truth = named("truth").mark_rule(color=INK, strokeWidth=1.5)
@@ -146,9 +147,6 @@ def error_chart(preview: Preview) -> Any:
 
 @lru_cache(maxsize=128)
 def _error_shape(names: tuple[str, ...], low: float, high: float) -> dict[str, Any]:
-    scale = alt.Scale(
-        domain=list(names), range=[COLOURS[i % len(COLOURS)] for i in range(len(names))]
-    )
     columns = 1 if max(map(len, names), default=0) > _BESIDE else _COLUMNS
     legend = alt.Legend(orient="top", columns=columns, labelLimit=alt.ExprRef("width"))
     lines = (
@@ -167,7 +165,7 @@ def _error_shape(names: tuple[str, ...], low: float, high: float) -> dict[str, A
                 scale=alt.Scale(type="log", domain=[_ERRORS[0], _ERRORS[-1]]),
                 axis=alt.Axis(format=",~%", values=list(_ERRORS)),
             ),
-            color=alt.Color("name:N", scale=scale, title=None, legend=legend),
+            color=apart(alt.Color, "name", coloured(names), title=None, legend=legend),
         )
     )
     tenth = named("tenth").mark_rule(color=FAINT, strokeDash=[4, 4]).encode(y="y:Q")
@@ -233,8 +231,7 @@ def account_chart(rows: Sequence[Mapping[str, Any]], *, sign: str, cap: float | 
         "x": alt.X("entry:O", title=say("charts.account.entry"), axis=alt.Axis(labelAngle=0)),
         "y": alt.Y("spent:Q", title=say("charts.account.spent", sign=sign), scale=scale),
     }
-    colours = alt.Scale(domain=kinds, range=list(COLOURS[:2]))
-    colour = alt.Color("kind:N", title=None, scale=colours, legend=alt.Legend(**ABOVE))
+    colour = apart(alt.Color, "kind", coloured(kinds), title=None, legend=alt.Legend(**ABOVE))
     bars = base.mark_bar(size=26).encode(color=colour, **at)
     layers = [bars, base.mark_text(dy=-7, color=INK).encode(text="label:N", **at)]
     if cap is not None:

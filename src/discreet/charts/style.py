@@ -5,7 +5,8 @@ Colours are the Okabe–Ito palette. ε is never coloured as good or bad.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -109,11 +110,21 @@ def whole(first: int, last: int) -> alt.Axis:
     return alt.Axis(format="d", values=few)
 
 
+def apart(channel: Any, field: str, looks: Mapping[str, Any], **options: Any) -> Any:
+    """Return a channel (a colour, a dash, a shape) in which each name of a field has its look."""
+    scale = alt.Scale(domain=list(looks), range=list(looks.values()))
+    return channel(f"{field}:N", scale=scale, **options)
+
+
+def coloured(names: Iterable[str]) -> dict[str, str]:
+    """Return the names with our colours, in their order."""
+    return dict(zip(names, cycle(COLOURS), strict=False))
+
+
 def lines(rows: list[Row], x: alt.X, y: alt.Y, title: str) -> alt.Chart:
     """Draw one line for each `name` of the rows, in their order."""
     names = list(dict.fromkeys(row["name"] for row in rows))
-    scale = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))
-    colour = alt.Color("name:N", title=title, sort=names, scale=scale)
+    colour = apart(alt.Color, "name", coloured(names), title=title, sort=names)
     chart = alt.Chart(alt.Data(values=rows), width=460, height=300)
     return chart.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
 
@@ -133,9 +144,7 @@ def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:
     kind = target.suffix.lower().lstrip(".")
     if kind not in ("png", "svg", "json", "html"):
         raise InputError("charts.unknown_ending", file=target.name)
-    options: dict[str, Any] = {"scale_factor": scale} if kind == "png" else {}
-    if kind == "html":
-        options["inline"] = True
+    own: dict[str, dict[str, Any]] = {"png": {"scale_factor": scale}, "html": {"inline": True}}
     target.parent.mkdir(parents=True, exist_ok=True)
-    chart.save(str(target), format=kind, **options)
+    chart.save(str(target), format=kind, **own.get(kind, {}))
     return target

@@ -18,7 +18,9 @@ from discreet.charts.style import (
     FAINT,
     INK,
     Row,
+    apart,
     bare,
+    coloured,
     drawn,
     named,
     rows_of,
@@ -123,11 +125,7 @@ def region_spec(
         for one in worst_case(epsilon, [prior])
         if low <= prior <= high
     ]
-    rows = {
-        "reached": _corners([area]),
-        "refused": _corners(refused),
-        "dots": dots,
-    }
+    rows = {"reached": _corners([area]), "refused": _corners(refused), "dots": dots}
     return drawn(_region_shape(math.ceil(top) if top > 5 else round(top, 1)), rows)
 
 
@@ -186,12 +184,11 @@ def frontier(result: Search) -> Any:
         ),
         order="order:Q",
     )
-    colours = alt.Scale(domain=verdicts, range=list(COLOURS[:2]))
     acceptable = say("charts.frontier.acceptable")
     layers = (
         base.mark_line(color=FAINT)
         + base.mark_point(filled=True, size=80).encode(
-            color=alt.Color("acceptable:N", title=acceptable, scale=colours),
+            color=apart(alt.Color, "acceptable", coloured(verdicts), title=acceptable),
             shape=alt.Shape("acceptable:N", title=acceptable, scale=alt.Scale(domain=verdicts)),
             tooltip=[alt.Tooltip("epsilon:N", title="ε"), "R:Q", "distance:Q", "verdict:N"],
         )

@@ -2,7 +2,7 @@
 
 `create_app` makes the application, `serve` runs it. It contains no formulas: every number is from
 the package that computes it for Python and for the command line, and `statements.presenter` writes
-it. Each screen is a module (`tolerate`, `cost`, `series`, `release`, `ledger`, `explain`, `me`,
+it. Each screen is a module (`tolerate`, `cost`, `series`, `release`, `ledger`, `explain`,
 `attack`) with its form, its view and its addresses; `forms` reads what was typed, and `screens`
 renders.
 """

@@ -20,14 +20,15 @@ from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.web.assets import static, vega, vega_packed
 from discreet.web.forms import in_one_line, problems_of
-from discreet.web.guards import Guard
+from discreet.web.guards import Guard, for_program
 from discreet.web.screens import SCREENS, Problem, page
 from discreet.web.workfolder import MOST_BYTES
 from discreet.words import say
 
-_FIRST, *_REST = dict.fromkeys((*(screen.package for screen in SCREENS), "me", "approval"))
+_FIRST, *_REST = dict.fromkeys((*(screen.package for screen in SCREENS), "approval"))
 # How large a body may be, by the beginning of its path: these take files.
 _LIMITS = {f"{screen}/upload": MOST_BYTES + 2**16 for screen in ("/release", "/synthetic")}
+_WORDS = {404: "web.page.no_address", 405: "web.page.no_method"}
 
 
 class Page(FastAPI):
@@ -82,9 +83,8 @@ def create_app(
     app.add_api_route("/", _home, include_in_schema=False)
     app.add_api_route("/static/vega.js", _vega, include_in_schema=False)
     app.add_api_route("/static/{name}", _static, include_in_schema=False)
-    app.add_exception_handler(DiscreetError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _missing)
+    for kind in (DiscreetError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _told)
     app.add_middleware(Guard, token=token, port=port, limits=_LIMITS, entered=entered)
     return app
 
@@ -113,31 +113,21 @@ def _static(request: Request, name: str) -> Response:
     return Response(found.body, media_type=found.kind, headers=headers)
 
 
-def _problem(
-    request: Request, status: int, code: str, message: str, fields: dict[str, str] | None = None
-) -> Response:
-    """Answer a program with JSON, and a person with a page."""
-    if request.url.path.startswith("/api/") or "text/html" not in request.headers.get("accept", ""):
-        said = Problem(code=code, message=message, fields=fields or {})
+async def _told(request: Request, error: Exception) -> Response:
+    """Say what went wrong: to a program in JSON, to a person on a page."""
+    status, code, fields = 422, "input", {}
+    if isinstance(error, RequestValidationError):
+        # It quotes what was sent; say where it is and which rule, not the value.
+        fields = problems_of(error.errors(), skip=1)
+        message = in_one_line(fields)
+    elif isinstance(error, HTTPException):
+        status, code, message = error.status_code, "address", error.detail
+        if status in _WORDS:
+            message = say(_WORDS[status])
+    else:
+        code, message = getattr(error, "code", "internal"), str(error)
+        status = 500 if code in ("internal", "discreet") else 422
+    if for_program(request):
+        said = Problem(code=code, message=message, fields=fields)
         return JSONResponse(said.model_dump(), status_code=status)
-    return page(request, "problem.html", status=status, code=code, message=message)
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    code = error.code if isinstance(error, DiscreetError) else "internal"
-    internal = code in ("internal", "discreet")
-    return _problem(request, 500 if internal else 422, code, str(error))
-
-
-async def _invalid(request: Request, error: Exception) -> Response:
-    # A validation error quotes what was sent; say where it is and which rule, not the value.
-    errors = error.errors() if isinstance(error, RequestValidationError) else ()
-    fields = problems_of(errors, skip=1)
-    return _problem(request, 422, "input", in_one_line(fields), fields)
-
-
-async def _missing(request: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 404
-    words = {404: say("web.page.no_address"), 405: say("web.page.no_method")}
-    detail = str(getattr(error, "detail", ""))
-    return _problem(request, status, "address", words.get(status, detail))
+    return page(request, "problem.html", status=status, message=message)

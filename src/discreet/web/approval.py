@@ -14,16 +14,16 @@ from starlette.responses import RedirectResponse, Response
 from discreet.budgets import choose
 from discreet.reports.sentences import not_protected
 from discreet.rounding import percent
+from discreet.statements import learned
 from discreet.statements.presenter import (
     amount_text,
     assumption_rows,
     budget_text,
-    implied_table,
     learned_facts,
 )
-from discreet.web.release.dry_run import look, read
+from discreet.web.release.dry_run import in_words, look, read
 from discreet.web.screens import page
-from discreet.web.thread import Thread
+from discreet.web.thread import Thread, link
 from discreet.web.workfolder import folder_of
 from discreet.words import say
 
@@ -43,15 +43,17 @@ def approval_page(request: Request, spec: str = "", file: str = "", promise: str
 def _of_promise(text: str) -> dict[str, Any]:
     thread = Thread.of({"promise": text})
     choice = choose(thread.keys())
-    names, rows = implied_table(choice)
+    most = learned(choice.guarantee, choice.promise.unit, [choice.promise])
+    after = learned_facts(None if most is None else most.to_dict()) or {}
     return {
+        "back": thread.to("/tolerate"),
         "thread": thread,
         "sentences": [choice.promise.sentence()],
         "budget": f"ε = {budget_text(choice.epsilon)}",
         "of": say("web.approval.largest"),
         "facts": assumption_rows(choice.assumptions.to_dict()),
-        "names": names,
-        "rows": rows,
+        "names": after.get("names"),
+        "rows": after.get("rows"),
         "open_to": not_protected("public", choice.promise.unit.kind),
         "source": text,
     }
@@ -60,32 +62,31 @@ def _of_promise(text: str) -> dict[str, Any]:
 def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
     folder = folder_of(request)
     found = look(folder, read(folder, text or folder.spec_text(file), from_file=not text))
-    said, spec = found.said, found.spec
-    after = learned_facts(found.learned)
+    spec, after, promises = found.spec, found.learned or {}, found.outlook.promises
+    account = spec.account
+    if found.outlook.account is None:
+        account = say("web.approval.not_open", account=account)
     return {
+        "back": link("/release", {"spec": text, "file": file}),
+        "released": in_words(found, {})["accuracy"],
+        "learned": say("web.approval.learned_after"),
         "thread": Thread.in_spec(spec.to_dict()),
-        "sentences": [one.sentence for one in found.outlook.promises],
-        "budget": amount_text(said["spent"], "up"),
+        "sentences": [one.sentence for one in promises],
+        "budget": amount_text(found.said["spent"], "up"),
         "of": say("web.approval.spends"),
         "facts": [
             (say("web.spec.purpose"), spec.purpose),
-            (
-                say("web.spec.account"),
-                say("web.approval.not_open", account=spec.account)
-                if found.account is None
-                else spec.account,
-            ),
+            (say("web.spec.account"), account),
+            (say("web.approval.file"), str(spec.located)),
+            (say("web.approval.rows"), str(spec.protect.rows or say("web.approval.all_rows"))),
             (say("web.approval.unit"), str(spec.unit)),
             (say("web.spec.adjacency"), spec.protect.adjacency),
-            *(
-                (say("web.approval.share"), percent(o.share_used, "up"))
-                for o in found.outlook.promises
-            ),
+            *((say("web.approval.share"), percent(o.share_used, "up")) for o in promises),
             (say("web.ledger.head"), found.head),
         ],
-        "names": after["names"] if after else [],
-        "rows": after["rows"] if after else [],
+        "names": after.get("names"),
+        "rows": after.get("rows"),
         "open_to": not_protected("public", spec.protect.unit),
         "source": f"spec {spec.hash}",
-        "refused": found.refusal and found.refusal.message,  # then there are no lines to sign
+        "refused": found.outlook.refused,  # then there are no lines to sign
     }

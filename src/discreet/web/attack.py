@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse
 
 from discreet.auditing.attackers import ATTACKERS
 from discreet.statements.presenter import belief_text, bound_text
-from discreet.web.forms import Choice, Form, Number, filled, share
+from discreet.web.forms import Choice, Form, Number, filled, percentage, share
 from discreet.web.screens import REFUSED, How, command_of, how
 from discreet.web.thread import Thread, link
 from discreet.words import say
@@ -38,9 +38,10 @@ class AttackForm(Form):
 
     @classmethod
     def begun(cls, thread: Thread) -> dict[str, Any]:
-        """Begin with the budget of the promise that came along."""
-        epsilon = thread.budget().get("epsilon")
-        return {} if not epsilon or not 1e-3 <= epsilon <= 20 else {"epsilon": epsilon}
+        """Begin with the budget of the promise that came along, and the belief it speaks of."""
+        epsilon, before = thread.budget().get("epsilon"), thread.keys().get("p")
+        said = {"before": percentage(before)} if before and before < 1 else {}
+        return said | ({"epsilon": epsilon} if epsilon and 1e-3 <= epsilon <= 20 else {})
 
 
 class Attacked(BaseModel):

@@ -8,7 +8,6 @@ held fixed while the budget moves, an illustration and no release.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -19,7 +18,6 @@ from starlette.responses import Response
 from discreet.budgets import Cost, cost
 from discreet.errors import DiscreetError, InputError
 from discreet.guarantees import PureDP
-from discreet.laws.geometric import Geometric
 from discreet.statements.presenter import budget_text, chance_text
 from discreet.web.forms import Number, filled
 from discreet.web.screens import REFUSED, How, as_yaml, how, yaml_file
@@ -89,7 +87,12 @@ def answer(form: CostForm, *, draw: bool = True) -> Priced:
         say("web.cost.spoken", name=name, epsilon=cell)
         for name, cell in zip(names, rows[0][1:], strict=True)
     ]
-    laws = {name: one.law for name, one in zip(names, costs, strict=True)}
+    charts = {}
+    if draw:
+        from discreet.charts import noisy_counts_spec
+
+        laws = {name: one.law for name, one in zip(names, costs, strict=True)}
+        charts["counts"] = noisy_counts_spec(laws, form.count, form.compared_with)
     return Priced(
         fields=asked.fields(),
         names=names,
@@ -97,7 +100,7 @@ def answer(form: CostForm, *, draw: bool = True) -> Priced:
         rows=rows,
         verdict=say("web.cost.smallest", name=least) if len(names) > 1 else "",
         shown=_shown(form),
-        charts={"counts": _chart(laws, form)} if draw else {},
+        charts=charts,
         how=_how(costs[0], form),
         spoken="; ".join(said),
         link=link(_HOME, state),
@@ -111,12 +114,6 @@ def _release(condition: Condition, asked: Asked) -> str:
     if condition.kind == "epsilon":
         return Thread.saying(budget={"epsilon": condition.epsilon}).to("/release")
     return Thread.saying(tolerance=condition.to_mapping() | asked.promise()).to("/release")
-
-
-def _chart(laws: Mapping[str, Geometric | None], form: CostForm) -> dict[str, Any]:
-    from discreet.charts import noisy_counts_spec
-
-    return noisy_counts_spec(laws, form.count, form.compared_with)
 
 
 def _cost(name: str, condition: Condition, form: CostForm) -> Cost:

@@ -80,16 +80,6 @@ class Situation:
     asked: Mapping[str, Any]
 
     @property
-    def title(self) -> str:
-        """What it is called."""
-        return say(f"web.example.{self.name}.title")
-
-    @property
-    def about(self) -> str:
-        """Who publishes what there."""
-        return say(f"web.example.{self.name}.about")
-
-    @property
     def synthetic(self) -> bool:
         """Whether a synthetic file is what is released."""
         return "statistics" not in self.asked

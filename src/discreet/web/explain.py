@@ -1,27 +1,32 @@
-"""The screen Explain: what a published promise means to someone with a suspicion.
+"""The screen Explain: what a published promise means to someone, and to one participant.
 
 The form states a promise as its curators publish it, with the questions that are asked of it. All
 sentences about the promise are those of `discreet.reports`.
+
+The participant's own screen, for a phone, is a worry, and the odds with and without joining. It
+speaks of all that may be published under a promise; the report of a release also tells what is out
+so far.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ValidationInfo, field_validator
 from starlette.responses import HTMLResponse, Response
 
-from discreet.beliefs import Belief, Bounds, Prior, explain
+from discreet.beliefs import Belief, Bounds, Prior, explain, join
 from discreet.composition import loss_of
 from discreet.guarantees import Adjacency, Guarantee, PureDP, of_kind
+from discreet.reports.participant import joining_words
 from discreet.reports.published import Deployment, deployments
 from discreet.reports.sentences import (
     AUDIENCES,
     Icons,
+    answer,
     event_of,
     guarantee_text,
     not_protected,
@@ -38,15 +43,15 @@ from discreet.statements.tables import (
     times,
 )
 from discreet.web.forms import Choice, Form, Number, Text, filled, percentage, refused, share
-from discreet.web.screens import REFUSED, How, as_yaml, command_of, how, yaml_file
-from discreet.web.thread import Thread, link
+from discreet.web.screens import REFUSED, How, as_yaml, command_of, how, page, yaml_file
+from discreet.web.thread import Thread, link, shown_to, withdrawal
+from discreet.web.workfolder import folder_of
 from discreet.words import say
 
 router = APIRouter()
 
 
-@dataclass(frozen=True, slots=True)
-class KindOfPromise:
+class KindOfPromise(NamedTuple):
     """A kind of promise: its name, the numbers it is stated in, its Python name."""
 
     label: str
@@ -67,6 +72,9 @@ KINDS = {
 PERSONS = ("one person", "one user", "one member")  # units that are a whole person
 _BUDGET = Number(low=0, high=1000)
 _PERCENT = Number(above=0, high=100, unit="percent")
+_BEFORE = (0.01, 0.1, 0.3, 0.5)
+_CROWD = 100
+Knows = Literal["everyone else", "a hunch"]
 
 
 class PromiseForm(Form):
@@ -210,6 +218,9 @@ def explained(state: ExplainForm) -> Explained:
         shown = Icons.showing(prior.pq, belief.posterior.upper)
         icons, icons_caption = shown.to_dict(), shown.text
     headline, note = _headline(belief)
+    shared = {name: v for name, v in state.kept().items() if name in PromiseForm.model_fields}
+    if prior is not None:
+        shared["suspect"] = state.before
     return Explained(
         headline=headline,
         note=note,
@@ -218,7 +229,7 @@ def explained(state: ExplainForm) -> Explained:
         holds_with=belief.holds_with,
         told={audience: told(state, belief, audience) for audience in AUDIENCES},
         lines=_bounds(belief),
-        others=[_pair(asked(Prior(p, share(state.value)))) for p in (0.01, 0.1, 0.3, 0.5)],
+        others=[_pair(asked(Prior(p, share(state.value)))) for p in _BEFORE],
         confidences=[
             [
                 level(row.confidence),
@@ -245,7 +256,7 @@ def explained(state: ExplainForm) -> Explained:
         how=how_belief(state, belief, state.flags()),
         link=link("/explain", state.kept()),
         yaml=link("/explain/explain.yaml", state.kept()),
-        me=_me_link(state),
+        me=link("/explain/me", shared),
     )
 
 
@@ -257,9 +268,14 @@ def _headline(belief: Belief) -> tuple[str, str]:
         crowd = crowd_for(belief.difference.upper)
         more = frequency(belief.difference.upper, "up", crowd)
         return more, say("web.explain.more", sure=sure)
-    crowd = crowd_for(belief.prior.pq, belief.posterior.upper)
-    after = frequency(belief.posterior.upper, "up", crowd)
-    return after, say("web.explain.from", before=plain(belief.prior.pq, crowd), sure=sure)
+    before, after = _in_one_crowd(belief.prior.pq, belief.posterior.upper)
+    return after, say("web.explain.from", before=before, sure=sure)
+
+
+def _in_one_crowd(before: float, most: float) -> list[str]:
+    """Return a probability and the most that it may become as frequencies in one crowd."""
+    crowd = crowd_for(before, most)
+    return [plain(before, crowd), frequency(most, "up", crowd)]
 
 
 def told(state: PromiseForm, belief: Belief, audience: Any) -> Told:
@@ -278,12 +294,8 @@ def _joining_rows(guarantee: Guarantee) -> list[list[str]]:
     """The other comparison, which add-remove alone has: data left out, data in."""
     if guarantee.adjacency is not Adjacency.ADD_REMOVE:
         return []
-    rows = []
-    for without in (0.01, 0.1, 0.3, 0.5):
-        joined = loss_of(guarantee).right_guess(without)
-        crowd = crowd_for(without, joined)
-        rows.append([plain(without, crowd), frequency(joined, "up", crowd)])
-    return rows
+    loss = loss_of(guarantee)
+    return [_in_one_crowd(without, loss.right_guess(without)) for without in _BEFORE]
 
 
 def _bounds(belief: Belief) -> list[list[str]]:
@@ -304,15 +316,7 @@ def _pair(belief: Belief) -> list[str]:
     """Return a belief before and after as frequencies in one crowd."""
     if belief.prior is None or belief.posterior is None:
         return ["", ""]
-    crowd = crowd_for(belief.prior.pq, belief.posterior.upper)
-    return [plain(belief.prior.pq, crowd), frequency(belief.posterior.upper, "up", crowd)]
-
-
-def _me_link(state: ExplainForm) -> str:
-    shared = {name: v for name, v in state.kept().items() if name in PromiseForm.model_fields}
-    if state.before is not None and not state.every:
-        shared["suspect"] = state.before
-    return link("/explain/me", shared)
+    return _in_one_crowd(belief.prior.pq, belief.posterior.upper)
 
 
 def how_belief(state: PromiseForm, belief: Belief, flags: dict[str, Any]) -> How:
@@ -391,3 +395,131 @@ def explain_page(request: Request) -> HTMLResponse:
     prior = found.form.state.prior()
     listed = published(prior.p if prior else 0.5)
     return found.page(request, "explain.html", kinds=KINDS, published=listed)
+
+
+# -- one participant
+
+
+class MeForm(PromiseForm):
+    """One participant's own worry about a promise."""
+
+    suspect: Annotated[float, Number(above=0, high=100, unit="percent")] = 30.0
+    about: Annotated[str, Choice(("being in", "a value"))] = "being in"
+    knows: Annotated[Knows, Choice(("everyone else", "a hunch"))] = "everyone else"
+
+    @property
+    def you(self) -> bool:
+        """Whether the reader is the unit: else it is one of theirs."""
+        return self.unit in PERSONS
+
+    def prior(self) -> Prior:
+        """Return what they suspect: that I am in, or, knowing that, a value of mine."""
+        suspected = share(self.suspect)
+        central = self.adjacency == "add-remove"  # else everyone is known to be in
+        return Prior(suspected) if central and self.about == "being in" else Prior(1.0, suspected)
+
+
+class Mine(BaseModel):
+    """One participant's odds: suspected, and joining or staying out."""
+
+    before: str
+    after: str
+    text: str
+    icons: dict[str, int]
+    icons_caption: str
+    happens: str = ""
+    thought: str = ""
+    join_icons: dict[str, int] | None = None
+    join_caption: str = ""
+    promise: str
+    always: str
+    not_protected: list[tuple[str, str]]
+    suspect_text: str
+    how: How
+    how_joining: How | None = None
+    link: str
+
+
+@lru_cache(maxsize=128)
+def mine(state: MeForm) -> Mine:
+    """Return one participant's odds."""
+    prior = state.prior()
+    belief = explain(state.guarantee(), prior, confidence=share(state.confidence), unit=state.unit)
+    worried = answer(belief, state.knows, you=state.you)
+    after = 1.0 if belief.posterior is None else belief.posterior.upper
+    public = told(state, belief, "public")
+    return Mine(
+        before=plain(prior.pq, _CROWD),
+        after=frequency(after, "up", _CROWD),
+        text=worried.text,
+        icons=worried.icons.to_dict(),
+        icons_caption=worried.icons.text,
+        promise=public.promise,
+        always=public.always,
+        not_protected=public.not_protected,
+        suspect_text=plain(share(state.suspect), _CROWD),
+        how=how_belief(state, belief, state.flags_at(prior)),
+        link=link("/explain/me", state.kept()),
+        **_joining(state),
+    )
+
+
+def _joining(state: MeForm) -> dict[str, Any]:
+    """Return the chance of something bad with the data out and in; empty where it cannot be had."""
+    guarantee, without = state.guarantee(), share(state.suspect)
+    if guarantee.adjacency is not Adjacency.ADD_REMOVE:
+        return {}
+    joined = loss_of(guarantee).right_guess(without)
+    (believed,) = join(guarantee, without, confidence=share(state.confidence)).joined
+    shown = Icons.showing(without, joined)
+    words = joining_words("person" if state.you else "other", state.unit)
+    words["before"] = plain(without, _CROWD)
+    name = KINDS[state.kind].python
+    python = (
+        f"from discreet import {name}; from discreet.composition import "
+        f"loss_of; loss_of({state.python}).right_guess({without!r})"
+    )
+    more = shown.after - shown.before
+    return {
+        **{
+            name: say(f"reports.participant.{name}", now=frequency(most, "up", _CROWD), **words)
+            for name, most in (("happens", joined), ("thought", believed))
+        },
+        "join_icons": shown.to_dict(),
+        "join_caption": say("web.me.join_caption", before=shown.before, more=more),
+        "how_joining": how("joining", python=python),
+    }
+
+
+def _promised(state: MeForm, thread: Thread) -> str:
+    """Return the sentence of the promise that came along, if it is what the form is about."""
+    keys, line = thread.keys(), shown_to(thread)
+    begun = PromiseForm.model_validate(PromiseForm.begun(thread) if keys else {})
+    same = (begun.kind, begun.numbers()) == (state.kind, state.numbers())
+    under = keys.get("adjacency", "add-remove") == state.adjacency
+    if line is None or not (keys and same and under):
+        return say("web.me.some_promise")
+    return line.sentence
+
+
+@router.get("/api/explain/me", responses=REFUSED)
+def me_api(form: Annotated[MeForm, Query()]) -> Mine:
+    """One participant's odds under a promise."""
+    return mine(form)
+
+
+@router.get("/explain/me", include_in_schema=False)
+def me_page(request: Request) -> HTMLResponse:
+    """The participant's view; of a promise that was withdrawn nothing is told but that."""
+    thread = Thread.of(request.query_params)
+    ended = withdrawal(thread, folder_of(request))
+    if ended is not None:
+        return page(request, "problem.html", message=say("web.me.withdrawn", **ended))
+    if not (thread.promise or request.query_params.keys() & MeForm.model_fields.keys()):
+        return page(request, "me.html", unpromised=True)
+    found = filled(MeForm, request.query_params, mine)
+    # Some of its fields are not seen, so what is wrong with them is told above the form.
+    problem = found.form.problem or found.problem
+    promised = _promised(found.form.state, thread)
+    more = {"promised": promised, "own": found.form.state.you}
+    return found.page(request, "me.html", problem=problem, **more)

@@ -16,10 +16,10 @@ import csv
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -29,7 +29,7 @@ from starlette.responses import HTMLResponse
 from discreet.errors import DiscreetError, SpecError
 from discreet.reading import yaml_values
 from discreet.web.screens import page
-from discreet.web.thread import Thread
+from discreet.web.thread import Thread, typed
 from discreet.words import has, say
 
 _NUMBER = re.compile(r"[+-]?(\d{1,320}(\.\d{0,320})?|\.\d{1,320})([eE][+-]?\d{1,5})?", re.ASCII)
@@ -86,18 +86,12 @@ class Rule:
         return self.schema()
 
 
-class Bound(NamedTuple):
-    """What a bound of a number means, and what OpenAPI calls it."""
-
-    holds: Callable[[float, float], bool]
-    schema: str
-
-
+# What a bound of a number means, and what OpenAPI calls it.
 _BOUNDS = {
-    "low": Bound(operator.ge, "minimum"),
-    "above": Bound(operator.gt, "exclusiveMinimum"),
-    "high": Bound(operator.le, "maximum"),
-    "below": Bound(operator.lt, "exclusiveMaximum"),
+    "low": (operator.ge, "minimum"),
+    "above": (operator.gt, "exclusiveMinimum"),
+    "high": (operator.le, "maximum"),
+    "below": (operator.lt, "exclusiveMaximum"),
 }
 
 
@@ -144,13 +138,11 @@ class Number(Rule):
     def _fits(self, value: float) -> bool:
         if not math.isfinite(value) or (self.whole and value != int(value)):
             return False
-        return all(_BOUNDS[name].holds(value, bound) for name, bound in self._bounds())
+        return all(_BOUNDS[name][0](value, bound) for name, bound in self._bounds())
 
-    def _bounds(self) -> Iterator[tuple[str, float]]:
-        for name in _BOUNDS:
-            bound = getattr(self, name)
-            if bound is not None:
-                yield name, bound
+    def _bounds(self) -> list[tuple[str, float]]:
+        given = ((name, getattr(self, name)) for name in _BOUNDS)
+        return [(name, bound) for name, bound in given if bound is not None]
 
     @property
     def rule(self) -> str:
@@ -164,7 +156,7 @@ class Number(Rule):
 
     def schema(self) -> dict[str, Any]:
         """Return the bounds as OpenAPI says them."""
-        bounds = {_BOUNDS[name].schema: bound for name, bound in self._bounds()}
+        bounds = {_BOUNDS[name][1]: bound for name, bound in self._bounds()}
         return {"type": "integer" if self.whole else "number"} | bounds
 
 
@@ -296,16 +288,25 @@ def in_one_line(problems: Mapping[str, str]) -> str:
 
 def _label(name: str) -> str:
     bare = name.rstrip("0123456789")
-    known = f"web.field.{bare}"
-    return (
-        say(known)
-        if bare and "." not in bare and has(known)
-        else name or say("web.form.whole_request")
-    )
+    if bare and "." not in bare and has(f"web.field.{bare}"):
+        return say(f"web.field.{bare}")
+    return name or say("web.form.whole_request")
 
 
-def _needed(rules: Iterable[object]) -> bool:
-    return any(isinstance(rule, Text) and rule.needed for rule in rules)
+class Approval(Form):
+    """Amounts of budget that someone approves, who, and why; `head` is that of the ledger shown."""
+
+    epsilon: Annotated[float | None, Number(above=0, optional=True)] = None
+    delta: Annotated[float | None, Number(above=0, optional=True)] = None
+    rho: Annotated[float | None, Number(above=0, optional=True)] = None
+    approver: Annotated[str, Text(needed=True)] = ""
+    reason: Annotated[str, Text(needed=True)] = ""
+    head: Annotated[str, Text()] = ""
+
+    def amounts(self) -> dict[str, float]:
+        """Return the amounts that are given."""
+        given = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 State = TypeVar("State", bound=Form)
@@ -333,7 +334,8 @@ class Filled(Generic[State]):
             problems = problems_of(error.errors(include_url=False))
             state = kind.model_validate({n: t for n, t in given.items() if n not in problems})
         for name, about in kind.model_fields.items():
-            if name not in given and not about.default and _needed(about.metadata):
+            needed = any(getattr(rule, "needed", False) for rule in about.metadata)
+            if needed and name not in given and not about.default:
                 problems[name] = say("web.form.missing")
         return cls(state, as_typed(state.model_dump()) | given, problems)
 
@@ -361,7 +363,7 @@ class Answered(Generic[State, Answer]):
             "link": getattr(self.answer, "link", None),
             "yaml": getattr(self.answer, "yaml", None),
         }
-        return page(request, template, status=422 if self.problem else 200, **(shared | more))
+        return page(request, template, **(shared | more))
 
 
 def filled(
@@ -398,14 +400,4 @@ def as_typed(state: Mapping[str, Any]) -> dict[str, str]:
     >>> as_typed({"epsilon": 1.0, "delta": 1e-06, "before": None, "every": True})
     {'epsilon': '1', 'delta': '1e-06', 'before': '', 'every': 'true'}
     """
-    return {name: _typed(value) for name, value in state.items()}
-
-
-def _typed(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else ""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)
+    return {name: typed(value) for name, value in state.items()}

@@ -19,17 +19,16 @@ message might hold a data value, so only its kind and place are told.
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import sys
 from collections.abc import Callable, Mapping
 from html import escape
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.web.assets import style_hash
@@ -39,6 +38,8 @@ BODY_LIMIT = 1_000_000
 ADDRESS_LIMIT = 64_000
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _SAFE = ("GET", "HEAD", "OPTIONS")
+_SITE = "sec-fetch-site"
+_NEAR = (None, "none", "same-origin")  # no browser, the address bar, our own page
 # Vega draws with attributes and with the style object of an element, which a policy without
 # 'unsafe-inline' allows; its own style sheet is left out, and expressions are interpreted
 # (`ast: true`), so that 'unsafe-eval' is not needed either.
@@ -57,9 +58,6 @@ _HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-
-
-_HTML = {"content-type": "text/html; charset=utf-8"}
 
 
 class _TooLarge(Exception):
@@ -98,8 +96,10 @@ class Guard:
                 return
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        started = False
+        asked, path = Request(scope), scope["path"]
+        started, received = False, 0
+        limits = [most for start, most in self.limits.items() if path.startswith(start)]
+        limit = max(limits, default=BODY_LIMIT)
 
         async def answer(message: Message) -> None:
             nonlocal started
@@ -111,29 +111,6 @@ class Guard:
                 kept.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        refused = self._refused(scope, headers)
-        if refused is not None:
-            await _say(answer, scope, *refused)
-            return
-        entered = self._entered(scope, headers)
-        if entered is False:
-            await _say(answer, scope, 403, "token", say("web.door.token"), again=True)
-            return
-        if entered:
-            cookie = f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
-            if headers.get("sec-fetch-site") in (None, "none", "same-origin"):
-                await _send(answer, 303, b"", {"location": _here(scope), "set-cookie": cookie})
-            else:
-                await _send(answer, 200, _onwards(scope), _HTML | {"set-cookie": cookie})
-            return
-        limit = self._limit(scope["path"])
-        too_large = (413, "too-large", say("web.door.too_large", limit=f"{limit:,}"))
-        declared = headers.get("content-length", "0")
-        if not declared.isdecimal() or int(declared[:20]) > limit:
-            await _say(answer, scope, *too_large)
-            return
-        received = 0
-
         async def bounded() -> Message:
             nonlocal received
             message = await receive()
@@ -142,87 +119,81 @@ class Guard:
                 raise _TooLarge
             return message
 
+        instead = self._refused(asked) or self._let_in(asked)
         try:
-            await self.app(scope, bounded, answer)
+            declared = asked.headers.get("content-length", "0")
+            if instead is None and (not declared.isdecimal() or int(declared[:20]) > limit):
+                raise _TooLarge
+            await (instead or self.app)(scope, bounded, answer)
         except _TooLarge:
-            if not started:
-                await _say(answer, scope, *too_large)
+            said = say("web.door.too_large", limit=f"{limit:,}")
+            instead = _problem(asked, 413, "too-large", said)
         except ClientDisconnect:
             return  # they left in the middle of what they sent: nobody is there to be told
         except Exception as error:
             where = _place(error)
-            sys.stderr.write(say("web.door.log", where=where, path=scope["path"][:80]) + "\n")
-            if not started:
-                await _say(answer, scope, 500, "internal", say("web.door.fault", where=where))
+            sys.stderr.write(say("web.door.log", where=where, path=path[:80]) + "\n")
+            instead = _problem(asked, 500, "internal", say("web.door.fault", where=where))
+        if instead is not None and not started:
+            await instead(scope, receive, answer)
 
-    def _limit(self, path: str) -> int:
-        found = [limit for start, limit in self.limits.items() if path.startswith(start)]
-        return max(found, default=BODY_LIMIT)
-
-    def _hosts(self) -> tuple[str, ...]:
+    def _refused(self, asked: Request) -> Response | None:
+        """Return the answer to a request from the wrong place, or nothing."""
+        headers = asked.headers
+        host, origin, site = headers.get("host", ""), headers.get("origin"), headers.get(_SITE)
+        hosts, named = {f"{name}:{self.port}" for name in _LOOPBACK}, host
         if self.port is None:
-            return (*_LOOPBACK, "testserver")
-        return tuple(f"{name}:{self.port}" for name in _LOOPBACK)
-
-    def _refused(self, scope: Scope, headers: Headers) -> tuple[int, str, str] | None:
-        """Return status, code and message for a request from the wrong place, or nothing."""
-        host = headers.get("host", "")
-        named = host if self.port is not None else re.sub(r":\d+$", "", host)
-        if named not in self._hosts():
-            return 421, "host", say("web.door.host")
-        if len(scope["path"]) + len(scope["query_string"]) > ADDRESS_LIMIT:
-            return 414, "too-long", say("web.door.too_long", limit=f"{ADDRESS_LIMIT:,}")
-        origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-        own = {f"http://{host}"}
-        if origin is not None and origin not in own:
-            return 403, "origin", say("web.door.elsewhere")
+            hosts, named = {*_LOOPBACK, "testserver"}, re.sub(r":\d+$", "", host)
+        if named not in hosts:
+            return _problem(asked, 421, "host", say("web.door.host"))
+        if len(asked.scope["path"]) + len(asked.scope["query_string"]) > ADDRESS_LIMIT:
+            said = say("web.door.too_long", limit=f"{ADDRESS_LIMIT:,}")
+            return _problem(asked, 414, "too-long", said)
         linked = (
-            scope["method"] == "GET"
+            asked.method == "GET"
             and headers.get("sec-fetch-mode") == "navigate"
             and headers.get("sec-fetch-dest") == "document"
         )
-        if site not in (None, "same-origin", "none") and not linked:
-            return 403, "origin", say("web.door.elsewhere")
-        if scope["method"] not in _SAFE and origin is None and site != "same-origin":
-            return 403, "origin", say("web.door.no_origin")
+        if (site not in _NEAR and not linked) or origin not in (None, f"http://{host}"):
+            return _problem(asked, 403, "origin", say("web.door.elsewhere"))
+        if asked.method not in _SAFE and origin is None and site != "same-origin":
+            return _problem(asked, 403, "origin", say("web.door.no_origin"))
         return None
 
-    def _entered(self, scope: Scope, headers: Headers) -> bool | None:
-        """Return whether someone just came in with a token; None for who is in, or needs no token.
-
-        False is someone who may not enter.
-        """
+    def _let_in(self, asked: Request) -> Response | None:
+        """Return the answer to someone who comes with a token, or may not enter at all."""
         if self.session is None:
             return None
-        known = secrets.compare_digest(_cookie(headers, self.cookie), self.session)
-        pairs = parse_qsl(scope["query_string"].decode("latin-1"))
-        given = [value for name, value in pairs if name == "token"]
-        if given and scope["method"] == "GET":
-            token = self.token
-            if token and secrets.compare_digest(given[0].encode(), token.encode()):
-                self.token = None
-                known = True
-                if self.entered is not None:
-                    self.entered()
-            if known:
-                return True
-        return None if known or scope["path"].startswith("/static/") else False
+        known = _same(asked.cookies.get(self.cookie, ""), self.session)
+        given = asked.query_params.getlist("token") if asked.method == "GET" else []
+        if given and self.token and _same(given[0], self.token):
+            self.token, known = None, True
+            if self.entered is not None:
+                self.entered()
+        if not known:
+            if asked.scope["path"].startswith("/static/"):
+                return None
+            return _problem(asked, 403, "token", say("web.door.token"), again=True)
+        if not given:
+            return None
+        answer: Response = RedirectResponse(_here(asked), status_code=303)
+        if asked.headers.get(_SITE) not in _NEAR:
+            answer = HTMLResponse(leading(_here(asked), say("web.door.entered")))
+        said = f"{self.cookie}={self.session}; Path=/; HttpOnly; SameSite=Strict"
+        answer.headers["set-cookie"] = said
+        return answer
 
 
-def _here(scope: Scope) -> str:
+def _same(given: str, secret: str) -> bool:
+    return secrets.compare_digest(given.encode(), secret.encode())
+
+
+def _here(asked: Request) -> str:
     """Return the address asked for, without its token; always a path of ours."""
-    pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    pairs = asked.query_params.multi_items()
     rest = urlencode([(name, value) for name, value in pairs if name != "token"])
-    path = "/" + scope["path"].lstrip("/\\")
+    path = "/" + asked.scope["path"].lstrip("/\\")
     return quote(path) + (f"?{rest}" if rest else "")
-
-
-def _cookie(headers: Headers, name: str) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return found.value if found is not None and found.value.isascii() else ""
 
 
 def _place(error: BaseException) -> str:
@@ -234,43 +205,38 @@ def _place(error: BaseException) -> str:
     return f"{type(error).__name__}{where}"
 
 
-async def _say(
-    send: Send, scope: Scope, status: int, code: str, message: str, *, again: bool = False
-) -> None:
-    """Answer with a problem: JSON for programs, a small page for a person."""
-    accepts = Headers(scope=scope).get("accept", "")
-    if scope["path"].startswith("/api/") or "text/html" not in accepts:
-        body = json.dumps({"code": code, "message": message, "fields": {}}).encode()
-        await _send(send, status, body, {"content-type": "application/json"})
-        return
+def for_program(asked: Request) -> bool:
+    """Whether a program asks, which is answered in JSON, and not a person, who sees a page."""
+    html = "text/html" in asked.headers.get("accept", "")
+    return asked.url.path.startswith("/api/") or not html
+
+
+def _problem(
+    asked: Request, status: int, code: str, message: str, *, again: bool = False
+) -> Response:
+    """Return the answer that says a problem: JSON for programs, a small page for a person."""
+    if for_program(asked):
+        return JSONResponse({"code": code, "message": message, "fields": {}}, status)
     # A link from elsewhere comes without the cookie; the same link from this page comes with it.
-    way = _way(scope, say("web.door.go_on")) if again else ""
+    way = _way(_here(asked), say("web.door.go_on")) if again else ""
     text = _small_page(say("web.door.title"), f"<p>{escape(message)}</p>{way}")
-    await _send(send, status, text, _HTML)
+    return HTMLResponse(text, status)
 
 
-def _onwards(scope: Scope) -> bytes:
-    """Return a page that goes on by itself to where someone wanted to go."""
-    refresh = f'<meta http-equiv="refresh" content="0;url={escape(_here(scope))}">'
-    return _small_page(say("web.door.entered"), _way(scope, say("web.door.onwards")), refresh)
+def leading(address: str, title: str) -> str:
+    """Return a page that goes on to an address by itself."""
+    refresh = f'<meta http-equiv="refresh" content="0;url={escape(address)}">'
+    return _small_page(title, _way(address, say("web.door.onwards")), refresh)
 
 
-def _way(scope: Scope, words: str) -> str:
-    return f'<p><a href="{escape(_here(scope))}">{escape(words)}</a></p>'
+def _way(address: str, words: str) -> str:
+    return f'<p><a href="{escape(address)}">{escape(words)}</a></p>'
 
 
-def _small_page(title: str, body: str, head: str = "") -> bytes:
-    text = (
+def _small_page(title: str, body: str, head: str = "") -> str:
+    return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Discreet</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">{head}'
         '<link rel="stylesheet" href="/static/discreet.css"></head><body><main class="alone">'
         f"<h1>{escape(title)}</h1>{body}</main></body></html>"
     )
-    return text.encode()
-
-
-async def _send(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:
-    headers = headers | {"content-length": str(len(body))}
-    raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})

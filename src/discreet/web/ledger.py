@@ -19,7 +19,6 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel
 from starlette.responses import RedirectResponse, Response
 
 from discreet.beliefs import Prior, explain
@@ -29,17 +28,15 @@ from discreet.rounding import percent
 from discreet.statements.presenter import (
     learned_facts,
     limit_text,
-    promise_line,
-    spent_and_cap,
     spent_text,
     standing_facts,
 )
-from discreet.web.forms import Filled, Form, Number, Text, reading
-from discreet.web.release.dry_run import HOW_LEARNED, named_ledger
+from discreet.web.forms import Approval, Filled, Form, Text, reading
+from discreet.web.release.dry_run import named_ledger
 from discreet.web.release.stored import packed
-from discreet.web.screens import how, page
+from discreet.web.screens import page
 from discreet.web.thread import Thread, link, standing_of
-from discreet.web.workfolder import Workfolder, folder_of
+from discreet.web.workfolder import folder_of
 from discreet.words import has, say
 
 if TYPE_CHECKING:
@@ -49,16 +46,7 @@ if TYPE_CHECKING:
 router = APIRouter()
 SHOWN = 500
 _DRAWN = 60  # charges in a picture; of more, some
-HOW_SPENT = how(
-    "spent",
-    python="discreet.Ledger.open(url).show(account)",
-    command="discreet ledger show --ledger sqlite:///ledger.db",
-)
-HOW_VERIFIED = how(
-    "verified",
-    python="discreet.Ledger.open(url).verify(head)",
-    command="discreet ledger verify --ledger sqlite:///ledger.db",
-)
+_WRITING = threading.Lock()
 Name = Annotated[str, Text()]
 
 
@@ -69,6 +57,10 @@ class LedgerForm(Form):
     file: Name = ""
     account: Name = ""
 
+    def which(self) -> dict[str, str]:
+        """Return what names the ledger."""
+        return {"file": self.file} if self.file else {"ledger": self.ledger}
+
 
 class VerifyForm(LedgerForm):
     """A ledger to verify, against a head that was kept."""
@@ -77,42 +69,20 @@ class VerifyForm(LedgerForm):
     head: Name = ""
 
 
-class Line(BaseModel):
-    """One entry of the chain, for a person."""
+class GrantForm(Approval, LedgerForm):
+    """How much the cap of an account is to be raised by, who approves it, and why."""
 
-    seq: int
-    when: str
-    what: str
-    account: str
-    cost: str
-    release_id: str
-    why: str
-    who: str
-    stored: bool
+    account: Annotated[str, Text(needed=True)] = ""
 
 
-class Standing(BaseModel):
-    """Where an account stands."""
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A ledger, or one account of it: accounts, entries (the newest first), the head."""
 
-    account: str
-    unit: str
-    adjacency: str
-    filter: str
-    coordinates: list[str]
-    spent: str
-    cap: str
-    left: str
-    unfinished: list[str]
-    promises: list[str]
-
-
-class Sheet(BaseModel):
-    """A ledger: its accounts, its entries (newest first), its head."""
-
-    ledger: str
-    accounts: list[Standing]
-    entries: list[Line]
-    size: int
+    name: str
+    ledger: Ledger
+    accounts: list[Account]
+    entries: list[Entry]
     head: str
 
 
@@ -121,34 +91,10 @@ def sheet(name: str, ledger: Ledger, account: str = "") -> Sheet:
     accounts = [one for one in ledger.accounts() if account in ("", one.name)]
     if account and not accounts:
         raise InputError("web.ledger.no_account", account=account[:100], name=name)
-    entries = ledger.entries(account) if account else ledger.entries()
-    stored = {entry.release_id for entry in entries if entry.kind == "commit"}
-    amounts = {one.name: spent_and_cap(one.spent, one.cap) for one in accounts}
-    standings = [
-        Standing(
-            account=one.name,
-            unit=str(one.subject),
-            adjacency=one.adjacency.value,
-            filter=one.filter.value,
-            coordinates=[] if one.cap is None else list(one.filter.coordinates),
-            spent=amounts[one.name][0],
-            cap=amounts[one.name][1],
-            left=limit_text(one.remaining),
-            unfinished=[str(entry.release_id) for entry in ledger.unfinished(one.name)],
-            promises=[promise_line(promise) for promise in ledger.promises(one)],
-        )
-        for one in accounts
-    ]
-    return Sheet(
-        ledger=name,
-        accounts=standings,
-        entries=[_line(entry, stored) for entry in reversed(entries[-SHOWN:])],
-        size=len(entries),
-        head=ledger.head,
-    )
+    return Sheet(name, ledger, accounts, ledger.entries(account or None)[::-1], ledger.head)
 
 
-def pictures(ledger: Ledger | None, shown: Sheet) -> list[tuple[str, str, dict[str, Any]]]:
+def pictures(shown: Sheet) -> list[tuple[str, str, dict[str, Any]]]:
     """Return for each account how sure someone may be after every charge: id, words, chart.
 
     It is told for the belief that the first promise of the account speaks of, or else for a half.
@@ -156,28 +102,24 @@ def pictures(ledger: Ledger | None, shown: Sheet) -> list[tuple[str, str, dict[s
     from discreet.charts import belief_spent_spec
 
     found = []
-    for place, one in enumerate(shown.accounts if ledger is not None else ()):
-        account = None if ledger is None else ledger.found(one.account)
-        if ledger is None or account is None:
-            continue
-        standing = next(iter(ledger.promises(account)), None)
-        promise = None if standing is None else standing.registered.promise(account)
-        rows = _beliefs(ledger, account, promise)
+    for place, account in enumerate(shown.accounts):
+        first, _ = standing_of(shown.ledger, account)
+        promise = None if first is None else first.registered.promise(account)
+        rows = _beliefs(shown.ledger, account, promise)
         if len(rows) < 2:
             continue
-        most = account.cap if standing is None else standing.registered.limit
+        most = account.cap if first is None else first.registered.limit
         limit = None if most is None else _sure(account, most, _prior(account, promise), promise)
         words = say(
             "web.ledger.picture",
-            account=one.account,
-            unit=one.unit,
+            account=account.name,
+            unit=str(account.subject),
             before=percent(rows[0]["value"], "up"),
             now=percent(rows[-1]["value"], "up", 1),
             charges=rows[-1]["charge"],
             since=rows[1]["when"],
             upto=rows[-1]["when"],
         )
-        first, _ = standing_of(ledger, account)
         if limit is not None:
             words += " " + say("web.ledger.picture_most", most=percent(limit, "up", 1))
         if first is not None and first.fits_again is not None:
@@ -221,7 +163,8 @@ def _beliefs(ledger: Ledger, account: Account, promise: Promise | None) -> list[
     ]
 
 
-def _what(entry: Entry) -> str:
+def what(entry: Entry) -> str:
+    """Return what an entry of the chain is, in words."""
     from discreet.ledger import Amount
 
     name = f"web.entry.{entry.kind}"
@@ -230,19 +173,11 @@ def _what(entry: Entry) -> str:
     return say(name) if has(name) else entry.kind
 
 
-def _line(entry: Entry, stored: set[str | None]) -> Line:
-    said = entry.said
-    return Line(
-        seq=entry.seq,
-        when=entry.at[:19].replace("T", " "),
-        what=_what(entry),
-        account=entry.account or "",
-        cost="" if entry.cost is None else spent_text(entry.cost),
-        release_id=entry.release_id or entry.plan_id or "",
-        why=str(said.get("purpose") or said.get("reason") or ""),
-        who=str(said.get("approver") or said.get("who") or ""),
-        stored=entry.release_id in stored and entry.kind in ("commit", "reserve", "slot"),
-    )
+def _worked_with(shown: Sheet) -> Thread | None:
+    """Return the thread of the only account, or else of the one that was charged last."""
+    last = next((entry.account for entry in shown.entries if entry.cost is not None), None)
+    named = [one for one in shown.accounts if one.name == last or len(shown.accounts) == 1]
+    return Thread.of_account(shown.name, shown.ledger, named[0]) if named else None
 
 
 @router.get("/ledger", include_in_schema=False)
@@ -251,43 +186,37 @@ def ledger_page(
 ) -> Response:
     """The screen: the ledger that was named, else the one that was written to last."""
     folder, asked = folder_of(request), sent.state
-    known = folder.ledgers()
+    known, problem = folder.ledgers(), sent.problem
     shown: Sheet | None = None
     found: Verification | None = None
     thread: Thread | None = None
-    book: Ledger | None = None
-    problem, ledger = sent.problem, asked.ledger
-    if not (ledger or asked.file) and known:
+    if not (asked.ledger or asked.file) and known:
         # The one that was written to last is the one that someone has just worked with.
-        ledger = max(known, key=lambda name: folder.inside(name).stat().st_mtime)
+        last = max(known, key=lambda name: folder.inside(name).stat().st_mtime)
+        asked = asked.model_copy(update={"ledger": last})
     try:
-        if (ledger or asked.file) and not problem:
-            name, book = named_ledger(folder, ledger, asked.file)
+        if (asked.ledger or asked.file) and not problem:
+            name, ledger = named_ledger(folder, asked.ledger, asked.file)
             if asked.verify:
-                found = book.verify(asked.head or None)
-            shown = sheet(name, book, asked.account)
-            if len(shown.accounts) == 1 and not asked.file:
-                thread = Thread.of_account(name, book, book.account(shown.accounts[0].account))
+                found = ledger.verify(asked.head or None)
+            shown = sheet(name, ledger, asked.account)
+            if not asked.file and not Thread.of(request.query_params).promise:
+                thread = _worked_with(shown)
     except DiscreetError as error:
         problem = str(error)
-    which = {"file": asked.file} if asked.file else {"ledger": ledger}
     return page(
         request,
         "ledger.html",
-        status=422 if problem else 200,
-        link=link("/ledger", which) if shown is not None else None,
-        which=which,
+        link=None if shown is None else link("/ledger", asked.which()),
+        asked=asked,
         thread=thread,
         known=known,
-        ledger=ledger,
         shown=shown,
         most=SHOWN,
+        what=what,
         found=found,
-        head=asked.head,
         problem=problem,
-        pictures=[] if shown is None else pictures(book, shown),
-        how_spent=HOW_SPENT,
-        how_verified=HOW_VERIFIED,
+        pictures=[] if shown is None else pictures(shown),
     )
 
 
@@ -306,130 +235,63 @@ def account_report(request: Request, form: Annotated[LedgerForm, Query()]) -> Re
     )
 
 
-_WRITING = threading.Lock()
-_MORE = Number(above=0, optional=True)
-
-
-class GrantForm(Form):
-    """How much the cap of an account is to be raised by, who approves it, and why."""
-
-    ledger: Annotated[str, Text()] = ""
-    file: Annotated[str, Text()] = ""
-    account: Annotated[str, Text(needed=True)] = ""
-    epsilon: Annotated[float | None, _MORE] = None
-    delta: Annotated[float | None, _MORE] = None
-    rho: Annotated[float | None, _MORE] = None
-    approver: Annotated[str, Text(needed=True)] = ""
-    reason: Annotated[str, Text(needed=True)] = ""
-    head: Annotated[str, Text()] = ""
-
-    def which(self) -> dict[str, Any]:
-        """Return what names the ledger."""
-        return {"file": self.file} if self.file else {"ledger": self.ledger}
-
-    def amounts(self) -> dict[str, float]:
-        """Return the amounts that are given."""
-        given = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return {name: value for name, value in given.items() if value is not None}
-
-
-Sent = Annotated[Filled[GrantForm], reading(GrantForm)]
-
-
-@dataclass(frozen=True, slots=True)
-class Grant:
-    """What was asked for: the account as it stands, and as it would be."""
-
-    ledger: Ledger
-    before: Account
-    after: Account
-    add: Amount
-    head: str
-
-
-def _asked(folder: Workfolder, sent: Filled[GrantForm]) -> Grant:
-    """Check a form fully, without writing."""
-    from discreet.ledger import Amount
-
-    if sent.problems:
-        raise InputError("web.script.see_fields")
-    form = sent.state
-    _, ledger = named_ledger(folder, form.ledger, form.file)
-    head = ledger.head
-    before = next((one for one in ledger.accounts() if one.name == form.account), None)
-    if before is None:
-        raise InputError("web.grant.no_account")
-    if not form.amounts():
-        raise InputError("web.grant.no_amount")
-    add = before.filter.limit(Amount.of(**form.amounts()), lead=False)
-    return Grant(ledger, before, before.granted(add), add, head)
-
-
 @router.get("/ledger/grant", include_in_schema=False)
-def grant_page(request: Request, sent: Sent) -> Response:
-    """What a grant comes to; nothing is written."""
-    try:
-        return _shown(request, sent, _asked(folder_of(request), sent))
-    except DiscreetError as error:
-        return _shown(request, sent, None, str(error))
-
-
 @router.post("/ledger/grant", include_in_schema=False)
-def grant(request: Request, sent: Sent) -> Response:
-    """Write the grant that was shown."""
-    form = sent.state
+def grant(request: Request, sent: Annotated[Filled[GrantForm], reading(GrantForm)]) -> Response:
+    """What a grant comes to; posted with the head that was shown, it is written."""
+    form, problem, comes_to = sent.state, "", None
+    accounts: list[Account] = []
     try:
         with _WRITING:
-            asked = _asked(folder_of(request), sent)
-            if form.head != asked.head:
-                return _shown(request, sent, asked, say("web.grant.moved"))
-            asked.ledger.grant(
-                asked.before, add=asked.add, approver=form.approver, reason=form.reason
-            )
+            _, ledger = named_ledger(folder_of(request), form.ledger, form.file)
+            head, accounts = ledger.head, ledger.accounts()
+            before, add = _asked(sent, accounts)
+            comes_to = _in_words(ledger, before, add) | {"head": head}
+            if request.method == "POST" and form.head == head:
+                ledger.grant(before, add=add, approver=form.approver, reason=form.reason)
+                return RedirectResponse(link("/ledger", form.which()), status_code=303)
+            problem = say("web.grant.moved") if request.method == "POST" else ""
     except DiscreetError as error:
-        return _shown(request, sent, None, str(error))
-    return RedirectResponse(link("/ledger", form.which()), status_code=303)
-
-
-def _shown(
-    request: Request, sent: Filled[GrantForm], asked: Grant | None, problem: str = ""
-) -> Response:
+        problem, comes_to = str(error), None
     kept = {name: sent.shown[name] for name in GrantForm.model_fields if sent.shown.get(name)}
     kept.pop("head", None)
-    which = {name: text for name, text in kept.items() if name in ("file", "ledger")}
     return page(
         request,
         "grant.html",
-        status=422 if problem else 200,
-        link=link("/ledger/grant", kept) if asked else None,
-        back=link("/ledger", which),
-        which=which,
-        accounts=[] if asked else _raisable(folder_of(request), sent.state),
+        link=link("/ledger/grant", kept) if comes_to else None,
+        back=link("/ledger", form.which()),
+        which=form.which(),
+        accounts=accounts,
         typed=sent.shown,
         problems=sent.problems,
         kept=kept,
         problem=problem,
-        **({} if asked is None else _in_words(asked)),
+        comes_to=comes_to,
     )
 
 
-def _raisable(folder: Workfolder, form: GrantForm) -> list[dict[str, Any]]:
-    """Return the accounts whose cap can be raised, with what their rule adds up."""
-    try:
-        _, ledger = named_ledger(folder, form.ledger, form.file)
-    except DiscreetError:
-        return []
-    capped = (one for one in ledger.accounts() if one.cap is not None)
-    return [{"account": one.name, "coordinates": list(one.filter.coordinates)} for one in capped]
+def _asked(sent: Filled[GrantForm], accounts: list[Account]) -> tuple[Account, Amount]:
+    """Return the account whose cap is to be raised, and by how much; nothing is written."""
+    from discreet.ledger import Amount
+
+    if sent.problems:
+        raise InputError("web.script.see_fields")
+    before = next((one for one in accounts if one.name == sent.state.account), None)
+    if before is None:
+        raise InputError("web.grant.no_account")
+    if not sent.state.amounts():
+        raise InputError("web.grant.no_amount")
+    return before, before.filter.limit(Amount.of(**sent.state.amounts()), lead=False)
 
 
-def _in_words(asked: Grant) -> dict[str, Any]:
+def _in_words(ledger: Ledger, before: Account, add: Amount) -> dict[str, Any]:
     from discreet.statements import learned
 
-    before, after = asked.before, asked.after
+    after = before.granted(add)
     if before.cap is None or after.cap is None:  # pragma: no cover - `granted` refused it
         raise TypeError("a cap that is not there was raised")
-    found = learned(after.promise(after.cap), before.subject)
+    bind = [one.registered.promise(before) for one in ledger.promises(before)]
+    found = learned(after.promise(after.cap), before.subject, bind)
     owner, *_ = standing_facts(before)
     return {
         "raised": limit_text(after.cap),
@@ -437,9 +299,8 @@ def _in_words(asked: Grant) -> dict[str, Any]:
             owner,
             (say("web.grant.cap_now"), limit_text(before.cap)),
             (say("presenter.account.spent"), spent_text(before.spent)),
-            (say("web.grant.raised_by"), spent_text(asked.add)),
+            (say("web.grant.raised_by"), spent_text(add)),
+            *((say("web.grant.still_binds"), one.sentence()) for one in bind),
         ],
         "learned": learned_facts(None if found is None else found.to_dict()),
-        "how_learned": HOW_LEARNED,
-        "head": asked.head,
     }

@@ -18,6 +18,7 @@ from starlette.templating import Jinja2Templates
 
 from discreet import __version__
 from discreet.laws.registry import released_laws
+from discreet.statements import presenter
 from discreet.web.assets import style, vega_version
 from discreet.web.thread import STEPS, Thread, shown_to
 from discreet.web.workfolder import folder_of
@@ -90,6 +91,34 @@ class Problem(BaseModel):
 REFUSED: dict[int | str, dict[str, Any]] = {422: {"model": Problem}}
 
 
+#: The Python line and the command of what every page computes in the same way.
+_SAME_EVERYWHERE = {
+    "learned": (
+        "discreet.explain(account.total, prior).posterior.upper",
+        "discreet explain --epsilon E --prior P",
+    ),
+    "spent": (
+        "discreet.Ledger.open(url).show(account)",
+        "discreet ledger show --ledger sqlite:///ledger.db",
+    ),
+    "verified": (
+        "discreet.Ledger.open(url).verify(head)",
+        "discreet ledger verify --ledger sqlite:///ledger.db",
+    ),
+    "expected_risk": (
+        'discreet.synthetic.expected_risk("spec.yaml").expected',
+        "discreet assess spec.yaml --expected",
+    ),
+    "region": ("discreet.synthetic.Region.parse(rules).largest_epsilon()", None),
+}
+
+
+def how_always(name: str) -> How:
+    """Return how a number is computed that every page computes in the same way."""
+    python, command = _SAME_EVERYWHERE[name]
+    return how(name, python=python, command=command)
+
+
 _CODE = re.compile("`([^`]*)`")
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
 templates.env.trim_blocks = True
@@ -98,6 +127,8 @@ templates.env.globals |= {
     "say": say,
     "released_laws": released_laws,
     "language": lambda: catalogue().language,
+    "how_always": how_always,
+    "presenter": presenter,
 }
 templates.env.filters["code"] = lambda text: _CODE.sub(r"<code>\1</code>", str(escape(text)))
 
@@ -106,24 +137,27 @@ def page(
     request: Request,
     name: str,
     *,
-    status: int = 200,
+    status: int | None = None,
     link: str | None = None,
     yaml: str | None = None,
     thread: Thread | None = None,
     step: str | None = None,
+    at: str | None = None,
     **context: Any,
 ) -> HTMLResponse:
     """Render a template of a screen; `link` is its state as a path, `yaml` where its file is.
 
+    With a `problem` among what the template needs, its status is 422, unless it says another.
     `thread` is the promise that the screen is about, else the one that its address brought along;
-    `step` is where the screen stands on the way to a release.
+    `step` is where the screen stands on the way to a release, and `at` the address of the screen
+    that a page belongs to, where its own begins like that of another.
     """
     along = Thread.of(request.query_params) if thread is None else thread
     told = shown_to(along, folder_of(request))
     carried = told.query if told is not None and thread is None else ""
     if link and carried:
         link += ("&" if "?" in link else "?") + carried
-    here = next((one for one in SCREENS if request.url.path.startswith(one.path)), None)
+    here = next((one for one in SCREENS if (at or request.url.path).startswith(one.path)), None)
     shared = {
         "screens": SCREENS,
         "here": here,
@@ -139,6 +173,7 @@ def page(
         "steps": STEPS,
         "step": step,
     }
+    status = status or (422 if context.get("problem") else 200)
     return templates.TemplateResponse(request, name, shared | context, status_code=status)
 
 

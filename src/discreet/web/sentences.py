@@ -210,7 +210,7 @@ class Asked:
         """Return what a link holds."""
         out: dict[str, Any] = {}
         for place, condition in enumerate(self.conditions, 1):
-            out |= condition.to_query(_suffix(place))
+            out |= condition.to_query(suffix(place))
         said = self.promise().items()
         return out | {n: in_yaml(v) if isinstance(v, Mapping) else v for n, v in said}
 
@@ -219,12 +219,13 @@ class Asked:
         return {
             piece.name: piece.value
             for place, condition in enumerate(self.conditions, 1)
-            for piece in condition.pieces(_suffix(place))
+            for piece in condition.pieces(suffix(place))
             if not isinstance(piece, str)
         }
 
 
-def _suffix(place: int) -> str:
+def suffix(place: int) -> str:
+    """Return how the names of a condition's fields end."""
     return "" if place == 1 else str(place)
 
 
@@ -262,7 +263,7 @@ class Sentences(Form):
         found = list(self.first.conditions)
         if said & {"kind", "worry", *_BLANKS}:
             places = [1, *(place for place in range(2, MOST + 1) if f"kind{place}" in said)]
-            found = [self._condition(_suffix(place)) for place in places]
+            found = [self._condition(suffix(place)) for place in places]
         if self.remove is not None and len(found) > 1:
             del found[self.remove - 1 : self.remove]
         if self.add and len(found) < MOST:
@@ -293,13 +294,10 @@ def with_sentences(form: type[Kind]) -> type[Kind]:
         **{name: (str if name == "formula" else float, one) for name, one in _BLANKS.items()},
     }
     made: dict[str, Any] = {
-        name + _suffix(place): (Annotated[kind, rule], getattr(bare, name))
+        name + suffix(place): (Annotated[kind, rule], getattr(bare, name))
         for place in range(1, MOST + 1)
         for name, (kind, rule) in types.items()
-        if name != "epsilon" or "epsilon" in form.kinds
     }
-    if "epsilon" not in form.kinds:
-        made |= {f"epsilon{_suffix(place)}": (float, bare.epsilon) for place in range(1, MOST + 1)}
     made |= {name: (Annotated[Any, _RULES[kind]], None) for name, kind in MORE.items()}
     return create_model(form.__name__, __base__=form, __doc__=form.__doc__, **made)
 
@@ -321,7 +319,7 @@ def asked_of(mapping: Mapping[str, Any]) -> Asked | None:
             mapping.get("sided") or "two",
             tuple((name, mapping[name]) for name in MORE if mapping.get(name)),
         )
-        same = len(found.conditions) <= MOST and _same(found.to_mapping(), mapping)
+        same = len(found.conditions) <= MOST and same_promise(found.to_mapping(), mapping)
     except (DiscreetError, LookupError, TypeError, AttributeError):
         return None
     return found if same else None
@@ -332,7 +330,7 @@ def _shape(part: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in part.items() if key not in beside}
 
 
-def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def same_promise(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two tolerances are one promise."""
     found = (promise_in(said).settled(pure=not said.get("delta")).id for said in (one, other))
     return next(found) == next(found)

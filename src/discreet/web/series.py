@@ -7,9 +7,8 @@ looked at in some places only, and where a page should not take the time, the co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
@@ -30,18 +29,12 @@ from discreet.words import say
 router = APIRouter()
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(NamedTuple):
     """A way to make a release: its name, the sign of its budget, its Python expression."""
 
     label: str
     sign: str
     python: str
-
-    @property
-    def in_rho(self) -> bool:
-        """Whether the budget is ρ."""
-        return self.sign == "ρ"
 
 
 MECHANISMS: dict[str, Noise] = {
@@ -89,9 +82,9 @@ class SeriesForm(Form):
         return said | sure | {"mechanism": "geometric", "budget": each, "years": 1}
 
     @property
-    def in_rho(self) -> bool:
-        """Whether the budget of each release is ρ."""
-        return MECHANISMS[self.mechanism].in_rho
+    def sign(self) -> str:
+        """The sign of the budget of each release: ε or ρ."""
+        return MECHANISMS[self.mechanism].sign
 
     @property
     def releases(self) -> int:
@@ -99,26 +92,24 @@ class SeriesForm(Form):
         return self.per_year * self.years
 
     @property
+    def noise(self) -> str | None:
+        """The mechanism, or None where only a promise is known."""
+        return None if self.mechanism in ("epsilon", "rho") else self.mechanism
+
+    @property
     def local(self) -> bool:
         """Whether each person randomizes their own answer: then only values are protected."""
-        name = self.noise()
-        return name is not None and kind_of(name).local
+        return self.noise is not None and kind_of(self.noise).local
 
     @property
     def slow_below(self) -> float | None:
         """The budget below which bounds take long; None where the loss has a closed form."""
-        name = self.noise()
-        return None if name is None else kind_of(name).slow_below
-
-    def noise(self) -> str | None:
-        """Return the mechanism, or None where only a promise is known."""
-        return None if self.mechanism in ("epsilon", "rho") else self.mechanism
+        return None if self.noise is None else kind_of(self.noise).slow_below
 
     def each(self) -> Any:
         """Return what one release is: a mechanism, or a promise."""
-        name = self.noise()
-        if name is not None:
-            return by_budget(name, self.budget)
+        if self.noise is not None:
+            return by_budget(self.noise, self.budget)
         if self.mechanism == "rho":
             return stated(rho=self.budget)
         return stated(self.budget, self.delta_each)
@@ -126,8 +117,8 @@ class SeriesForm(Form):
     def horizon_flags(self) -> dict[str, Any]:
         """Return the flags of `discreet horizon` that ask this."""
         asked = {
-            "mechanism": self.noise(),
-            "rho" if self.in_rho else "epsilon": self.budget,
+            "mechanism": self.noise,
+            "rho" if self.sign == "ρ" else "epsilon": self.budget,
             "delta_each": self.delta_each if self.mechanism == "epsilon" else None,
         }
         return _given(asked | self.promise_keys() | self._surely("delta"))
@@ -146,7 +137,7 @@ class SeriesForm(Form):
         asked = {
             "releases": self.releases,
             **self.promise_keys(),
-            "mechanism": self.noise(),
+            "mechanism": self.noise,
             "budget": "rho" if self.mechanism == "rho" else None,
             "delta_each": self.delta_each if self.mechanism == "epsilon" else None,
         }
@@ -225,7 +216,7 @@ def _strengths(state: SeriesForm) -> tuple[str, ...]:
     """Name the strengths that the releases have; one that falls back on another costs as much."""
     from discreet.composition import loss_of
 
-    if state.noise() is None or "every_output" in state.surely():
+    if state.noise is None or "every_output" in state.surely():
         return STRENGTHS[:1]
     return STRENGTHS if loss_of((state.each(), state.releases)).exact_proved else STRENGTHS[:2]
 
@@ -246,9 +237,9 @@ def beliefs(state: SeriesForm) -> SeriesAnswer:
             found[strength] = until, _look(state, strength, most=points, upto=shown)
     start = share(state.before) if state.about == "posterior" else 0.0
     rows = [
-        {"name": name, "k": step.k, "value": value, "passes": step.k == until.releases}
+        {"name": name, "k": k, "value": value, "passes": k == until.releases}
         for name, (until, series) in found.items()
-        for step, value in zip(series.series, _values(state, series), strict=True)
+        for k, value in _values(state, series).items()
     ]
     before = [{"name": name, "k": 0, "value": start, "passes": False} for name in found]
     quoted = found["curve" if "curve" in found else "generic"][0]
@@ -260,9 +251,11 @@ def beliefs(state: SeriesForm) -> SeriesAnswer:
         about=state.about,
         start=start,
     )
+    headline, when = _passed(quoted, state.per_year)
+    query = state.model_dump(exclude_defaults=True)
     return SeriesAnswer(
-        headline=_count(quoted),
-        when=_passed(quoted, state.per_year),
+        headline=headline,
+        when=when,
         releases=state.releases,
         sentence=_sentence(state, quoted),
         limit_word=say(f"web.series.limit_{state.about}"),
@@ -273,18 +266,15 @@ def beliefs(state: SeriesForm) -> SeriesAnswer:
         holds_with=quoted.holds_with,
         how=_how_horizon(state, quoted),
         chart=picture,
-        caption=say(
-            "web.series.caption", years=state.years, passed=_passed(quoted, state.per_year)
-        ),
-        link=link("/series", state.model_dump(exclude_defaults=True)),
-        yaml=link("/series/series.yaml", state.model_dump(exclude_defaults=True)),
+        caption=say("web.series.caption", years=state.years, passed=when),
+        link=link("/series", query),
+        yaml=link("/series/series.yaml", query),
     )
 
 
-def _values(state: SeriesForm, series: Horizon) -> list[float]:
-    if state.about == "difference":
-        return [step.difference for step in series.series]
-    return [step.posterior or 0.0 for step in series.series]
+def _values(state: SeriesForm, series: Horizon) -> dict[int, float]:
+    """Return what the limit is on after so many releases."""
+    return {step.k: getattr(step, state.about) or 0.0 for step in series.series}
 
 
 def _line(state: SeriesForm, until: Horizon, series: Horizon) -> list[str]:
@@ -294,21 +284,18 @@ def _line(state: SeriesForm, until: Horizon, series: Horizon) -> list[str]:
         if until.releases is None
         else f"{until.releases:,}",
         "" if until.releases is None else time_text(until.releases, state.per_year),
-        bound_text(_values(state, series)[-1]),
+        bound_text(list(_values(state, series).values())[-1]),
         say(f"web.series.survives_{'yes' if until.survives_post_processing else 'no'}"),
     ]
 
 
 def _steps(state: SeriesForm, series: dict[str, Horizon]) -> list[list[str]]:
     """The figures of the picture, at some places that all strengths have."""
-    common = sorted(set.intersection(*({s.k for s in one.series} for one in series.values())))
+    values = [_values(state, one) for one in series.values()]
+    common = sorted(set.intersection(*map(set, values)))
     places = sorted({common[round(i * (len(common) - 1) / 11)] for i in range(12)})
-    values = {
-        name: dict(zip((s.k for s in one.series), _values(state, one), strict=True))
-        for name, one in series.items()
-    }
     return [
-        [f"{k:,}", time_text(k, state.per_year), *(bound_text(values[name][k]) for name in series)]
+        [f"{k:,}", time_text(k, state.per_year), *(bound_text(one[k]) for one in values)]
         for k in places
     ]
 
@@ -317,10 +304,11 @@ def _notes(state: SeriesForm, shown: int, strengths: tuple[str, ...], slow: bool
     notes = []
     if shown < state.releases:
         notes.append(say("web.series.cut", shown=f"{shown:,}", releases=f"{state.releases:,}"))
-    if state.noise() is None:
+    if state.noise is None:
         notes.append(say("web.series.promise_only"))
     elif slow:
-        notes.append(_takes_longer("horizon", state.horizon_flags()))
+        command = command_of("horizon", state.horizon_flags())
+        notes.append(say("web.series.takes_longer", command=command))
     elif "exact" not in strengths and "every_output" not in state.surely():
         notes.append(say("web.series.exact_unproved"))
     return notes
@@ -342,14 +330,13 @@ def budgets(state: SeriesForm) -> Budgets:
     if not found:
         found["generic"] = plan(**flags, strength="generic")
     quoted = found["curve" if "curve" in found else "generic"]
-    sign = "ρ" if state.in_rho else "ε"
     notes = [quoted.accumulation.accumulates]
     if slow:
-        notes.append(_takes_longer("plan", flags))
+        notes.append(say("web.series.takes_longer", command=command_of("plan", flags)))
     return Budgets(
-        headline=f"{sign} = {shown_down(quoted.budgets[0])}",
+        headline=f"{state.sign} = {shown_down(quoted.budgets[0])}",
         each_of=say("web.series.each_of", releases=state.releases),
-        accuracy=quoted.accuracy.words,
+        accuracy=say("web.series.one_count", words=quoted.accuracy.words),
         lines=[
             [
                 one.strength,
@@ -364,27 +351,19 @@ def budgets(state: SeriesForm) -> Budgets:
     )
 
 
-def _takes_longer(name: str, flags: dict[str, Any]) -> str:
-    return say("web.series.takes_longer", command=command_of(name, flags))
-
-
 def _off_by(width: float | None) -> str:
     return "" if width is None else f"{decimal_up(width, 2):,.6g}"
 
 
-def _passed(found: Horizon, per_year: int) -> str:
-    """Return when the limit is passed, as the command says it, with the time that it takes."""
+def _passed(found: Horizon, per_year: int) -> tuple[str, str]:
+    """Return the first release that passes the limit, and when, as the command says it."""
     if found.releases is None:
-        return say("web.series.none_passed", searched=f"{found.searched:,}")
+        searched = f"{found.searched:,}"
+        names = ("web.series.none_of", "web.series.none_passed")
+        return say(names[0], searched=searched), say(names[1], searched=searched)
     time = time_text(found.releases, per_year)
-    return say("web.series.passed", releases=found.releases, time=time)
-
-
-def _count(found: Horizon) -> str:
-    """Return the first release that passes the limit, as a headline."""
-    if found.releases is None:
-        return say("web.series.none_of", searched=f"{found.searched:,}")
-    return say("web.series.release", releases=found.releases)
+    first = say("web.series.release", releases=found.releases)
+    return first, say("web.series.passed", releases=found.releases, time=time)
 
 
 def _sentence(state: SeriesForm, found: Horizon) -> str:

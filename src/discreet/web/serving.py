@@ -23,14 +23,12 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from discreet.errors import InputError
-from discreet.words import say
 
 MOST = 128
 PATIENCE = 20.0
@@ -150,15 +148,11 @@ def serve(
 
 def _way_in(address: str) -> Path:
     """Write a file that leads to the address, for this user alone, in a folder of its own."""
-    folder = Path(tempfile.mkdtemp(prefix="discreet-"))  # 0700
-    path = folder / "discreet.html"
-    where = escape(address)
+    from discreet.web.guards import leading
+
+    path = Path(tempfile.mkdtemp(prefix="discreet-")) / "discreet.html"  # the folder is 0700
     with os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as out:
-        out.write(
-            '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Discreet</title>'
-            f'<meta http-equiv="refresh" content="0;url={where}"></head>'
-            f'<body><p><a href="{where}">{escape(say("web.door.onwards"))}</a></p></body></html>'
-        )
+        out.write(leading(address, "Discreet"))
     return path
 
 

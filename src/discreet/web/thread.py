@@ -43,15 +43,16 @@ def link(path: str, state: Mapping[str, Any]) -> str:
     >>> link("/tolerate", {"after": 12.0, "before": 5, "fold": None, "formula": "3 + 1/p"})
     '/tolerate?after=12&before=5&formula=3+%2B+1%2Fp'
     """
-    pairs = [(name, _text(value)) for name, value in state.items() if value not in (None, "")]
+    pairs = {name: text for name, value in state.items() if (text := typed(value))}
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+def typed(value: Any) -> str:
+    """Return a value as a person would type it; of none, and of a box that is empty, nothing."""
+    if value is None or isinstance(value, bool):
+        return "true" if value else ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
     return str(value)
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import ConfigDict, ValidationError
@@ -26,42 +27,52 @@ from discreet.errors import DiscreetError, InputError
 from discreet.promises import delta_in
 from discreet.rounding import percent
 from discreet.statements.presenter import (
-    accuracy_lines,
     amount_text,
     cut_lines,
     learned_facts,
-    limit_text,
     standing_facts,
 )
 from discreet.web.examples import begin, situations
-from discreet.web.forms import Filled, Form, Number, Text, columns_of, reading
-from discreet.web.release.confirming import Confirmations, Pending
-from discreet.web.release.drafts import keys_said, missing, start
-from discreet.web.release.dry_run import HOW_LEARNED, Look, is_synthetic, look, read
+from discreet.web.forms import Approval, Filled, Form, Number, Text, columns_of, reading
+from discreet.web.release.dry_run import (
+    Confirmations,
+    Look,
+    Pending,
+    in_words,
+    look,
+    named_ledger,
+    read,
+)
 from discreet.web.release.spec_form import (
+    PLACE,
     begun,
+    beyond_ascii,
     draft_of,
     form_of,
     grouped,
+    is_synthetic,
     keyed_by,
+    keys_said,
     kinds,
+    missing,
     numbers_read,
     of_kind,
     own_fields,
     readable,
     source_of,
+    start,
+    under,
     written,
 )
-from discreet.web.release.stored import DOWNLOADS, SHOWN, Section, download, find_made
-from discreet.web.release.synthetic import as_file
-from discreet.web.screens import how, page, yaml_file
+from discreet.web.release.stored import BARRED, DOWNLOADS, SHOWN, download, find_made
+from discreet.web.screens import page, yaml_file
 from discreet.web.thread import Thread, link
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
 from discreet.words import has, say
 
 if TYPE_CHECKING:
-    from discreet.ledger import Account, Standing
-    from discreet.releases.statistics.base import FormField
+    from discreet.ledger import Account
+    from discreet.promises import Promise
 
 __all__ = ["router"]
 
@@ -69,16 +80,7 @@ router = APIRouter()
 SYNTHETIC = "/synthetic"
 LONGEST_LINK = 6_000
 _PREVIEWED = 6  # keys of a public list
-_MOST_LINES = 8  # of errors in one chart
 _PASSWORD = re.compile(r"(://[^:/@\s]*):[^@\s]*@")
-_STATISTIC = re.compile(r"statistics\.(\d{1,3})\.(.+)", re.DOTALL)
-_DRY = "discreet release spec.yaml --dry-run"
-HOW_CHARGED = how(
-    "charged", python='discreet.release("spec.yaml", dry_run=True).spent', command=_DRY
-)
-HOW_ACCURATE = how(
-    "accurate", python='discreet.release("spec.yaml", dry_run=True).plan.accuracy()', command=_DRY
-)
 
 
 class SpecSent(Form):
@@ -95,24 +97,14 @@ class SpecSent(Form):
     high: Annotated[str, Text(50)] = ""
 
 
-class OpenSent(SpecSent):
+class OpenSent(Approval, SpecSent):
     """The terms of an account that is to be opened, by whom, and why."""
 
-    epsilon: Annotated[float | None, Number(above=0, optional=True)] = None
     delta: Annotated[float | None, Number(low=0, below=1, optional=True)] = None
-    rho: Annotated[float | None, Number(above=0, optional=True)] = None
     promise: bool = False
     no_cap: bool = False
-    approver: Annotated[str, Text(needed=True)] = ""
-    reason: Annotated[str, Text(needed=True)] = ""
-    head: Annotated[str, Text()] = ""
     confirmed: bool = False
     back: bool = False
-
-    def amounts(self) -> dict[str, float]:
-        """Return the amounts of the cap that are given."""
-        given = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return {name: value for name, value in given.items() if value is not None}
 
 
 class Yes(Form):
@@ -158,25 +150,33 @@ class State:
     problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def values(self) -> dict[str, Any] | None:
+        """What it says, if it can be read."""
+        return readable(self.text)
+
+    @property
     def link(self) -> str | None:
         """The state as a link; None if it is too long for one."""
-        if self.file is not None:
-            return f"{self.screen}?file={quote(self.file, safe='')}"
-        query = quote(self.text, safe="")
-        return f"{self.screen}?spec={query}" if len(query) <= LONGEST_LINK else None
+        said = {"spec": self.text} if self.file is None else {"file": self.file}
+        found = f"{self.screen}?{urlencode(said, quote_via=quote, safe='')}"
+        return found if self.file is not None or len(found) <= LONGEST_LINK else None
 
     @property
     def screen(self) -> str:
         """The screen that it belongs to."""
-        return SYNTHETIC if is_synthetic(readable(self.text) or {}) else "/release"
+        return SYNTHETIC if is_synthetic(self.values or {}) else "/release"
 
-    def spec_text(self, folder: Workfolder) -> str:
-        """Return the spec as it is released: a file as it stands."""
-        return self.text if self.file is None else folder.spec_text(self.file)
+    @property
+    def ledger(self) -> str:
+        """Where its ledger is shown, if it is a file; else where one is chosen."""
+        name = (self.form or {}).get("ledger", "")
+        sqlite = {"ledger": name.removeprefix("sqlite:///")} if "sqlite:" in name else {}
+        return link("/ledger", sqlite)
 
     def look(self, folder: Workfolder) -> Look:
-        """Run the spec dry."""
-        return look(folder, read(folder, self.spec_text(folder), from_file=self.file is not None))
+        """Run the spec dry, as it is released: a file as it stands."""
+        text = self.text if self.file is None else folder.spec_text(self.file)
+        return look(folder, read(folder, text, from_file=self.file is not None))
 
 
 def state_of_text(text: str) -> State:
@@ -204,15 +204,19 @@ def state_of_form(sent: Filled[SpecSent]) -> State:
     form = {name: text for name, text in sent.shown.items() if name not in own}
     places: dict[int, dict[str, str]] = {}
     for name in list(form):
-        if found := _STATISTIC.fullmatch(name):
-            places.setdefault(int(found[1]), {})[found[2]] = form.pop(name)
+        if found := PLACE.match(name):
+            places.setdefault(int(found[1]), {})[name.removeprefix(found[0])] = form.pop(name)
     statistics = [places[place] for place in sorted(places)]
     if sent.state.remove is not None:
         del statistics[sent.state.remove - 1 : sent.state.remove]
     if sent.state.add:
         added = sent.state.add if sent.state.add in kinds() else next(iter(kinds()))
         statistics.append(begun(added))
+    known = {name: text for one in statistics for name, text in one.items() if text}
     for place, fields in enumerate(map(of_kind, statistics), start=1):
+        # Keys that were typed for a column serve every statistic by it.
+        shared = {f"keys.{column}": known.get(f"keys.{column}", "") for column in keyed_by(fields)}
+        fields |= {name: text for name, text in shared.items() if not fields.get(name)}
         form |= {f"statistics.{place}.{name}": text for name, text in fields.items()}
     draft = draft_of(form)
     return State(written(draft.values), form, problems=draft.problems)
@@ -300,115 +304,98 @@ def _shown(
     region: Mapping[str, str] | None = None,
 ) -> Response:
     """Render the screen for a state, with its dry run if it can be had."""
-    folder = folder_of(request)
-    found: Look | None = None
-    unsaid: list[str] = []
-    form = None if state is None else state.form
-    columns = _columns(folder, form or {})
+    folder, found, unsaid = folder_of(request), None, []
+    values = None if state is None else state.values
+    form = (state.form if state is not None else None) or {}
+    columns = _columns(folder, form)
     if state is not None and not problem:
-        unsaid = missing(readable(state.text) or {}, columns) if form is not None else []
         try:
+            if state.form is not None and values is not None:
+                letters = bool(columns) and beyond_ascii(values)
+                encoding = letters and not folder.shows_encoding(form["source"])
+                unsaid = missing(values, columns, encoding=encoding)
             if not unsaid and not state.problems:
                 found = state.look(folder)
         except DiscreetError as error:
             problem = str(error)
-    synthetic = request.url.path.startswith(SYNTHETIC)
+    screen = SYNTHETIC if request.url.path.startswith(SYNTHETIC) else "/release"
     if state is not None:
-        synthetic = state.screen == SYNTHETIC
-    screen = SYNTHETIC if synthetic else "/release"
-    values = None if state is None else readable(state.text)
+        screen = state.screen
     thread = Thread.of(request.query_params) if values is None else Thread.in_spec(values)
     along = replace(thread, ledger="", account="")  # other data may be of other people
     here = None if state is None else state.link
-    opens = found is not None and found.account is None
     query = "" if here is None else here.partition("?")[2]
     return page(
         request,
         "release.html",
         status=422 if problem or (state is not None and state.problems) else 200,
         link=screen if state is None and along.promise else here,
-        yaml=f"/release/spec.yaml?{query}" if state is not None and query else None,
+        yaml=f"/release/spec.yaml?{query}" if query else None,
         state=state,
         along=along,
-        form=form,
-        problems={} if state is None else state.problems,
-        label=lambda name: _label(form or {}, name),
-        statistics=_statistics(folder, form or {}),
+        accounts=_accounts(folder, form),
+        label=lambda name: _label(form, name),
+        statistics=_statistics(folder, form),
         kinds=kinds(),
-        files=folder.data(),
-        specs=sorted(folder.specs()),
+        folder=folder,
         most=MOST_BYTES,
         columns=columns,
         unsaid=unsaid,
         problem=_masked(problem),
         opening=opening or {},
         look=found,
-        ledger="/ledger" if state is None else _ledger_link(state),
         thread=None if values is None else thread,
-        step="account" if opens else "data",
-        situations=situations(synthetic=synthetic),
-        synthetic=synthetic,
+        step=_step(found, along),
+        situations=situations(synthetic=screen == SYNTHETIC),
+        synthetic=screen == SYNTHETIC,
         screen=screen,
-        levels=_levels(folder, form or {}),
+        levels=_levels(folder, form),
         region=region or {},
-        **_in_words(found, region),
+        **({} if found is None else in_words(found, region or {})),
     )
+
+
+def _step(found: Look | None, along: Thread) -> str:
+    if found is not None and found.outlook.account is None:
+        return "account"
+    return "data" if along.promise else "promise"
+
+
+def _accounts(folder: Workfolder, form: Mapping[str, str]) -> list[str]:
+    """Return the accounts that are open in the ledger of a form, if it is there."""
+    try:
+        _, ledger = named_ledger(folder, form.get("ledger", ""), "")
+        return [one.name for one in ledger.accounts()]
+    except DiscreetError:
+        return []
 
 
 def _label(form: Mapping[str, str], name: str) -> str:
     """Return what a field of the form is called."""
     last = name.rpartition(".")[2]
-    known, found = f"web.spec.{last}", _STATISTIC.fullmatch(name)
-    last = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}.get(last, last)
-    if found is None:
-        return say(known) if has(known) else last
-    own = own_fields(form.get(f"statistics.{found[1]}.kind", "")).get(last)
-    said = own.label if own is not None else say(known) if has(known) else last
-    return f"{say('web.spec.statistic', place=found[1])}, {said}"
+    known, found = f"web.spec.{last}", PLACE.match(name)
+    own = own_fields(form.get(f"{found[0]}kind", "")).get(last) if found else None
+    said = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}.get(last, last)
+    said = own.label if own is not None else say(known) if has(known) else said
+    return f"{say('web.spec.statistic', place=found[1])}, {said}" if found else said
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One statistic of the form: its place, its kind, its own fields, its columns of groups."""
-
-    place: int
-    kind: str
-    fields: Mapping[str, FormField]
-    grouped: bool
-    by: tuple[str, ...]
-    keys: Mapping[str, str]
-    read: Mapping[str, str]
-    yaml: bool
-
-
-def _statistics(folder: Workfolder, form: Mapping[str, str]) -> list[Shown]:
-    places = sorted({int(found[1]) for name in form if (found := _STATISTIC.fullmatch(name))})
+def _statistics(folder: Workfolder, form: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the statistics of the form: place, kind, own fields, and what is known of them."""
     said = keys_said(readable(form.get("rest", "")) or {})
-    known = {name: _in_short(keys) for name, keys in said.items()}
-    return [_card(folder, form, place, known) for place in places]
-
-
-def _card(
-    folder: Workfolder, form: Mapping[str, str], place: int, known: Mapping[str, str]
-) -> Shown:
-    at = f"statistics.{place}."
-    kind = form.get(f"{at}kind", "")
-    own = {n.removeprefix(at): text for n, text in form.items() if n.startswith(at)}
-    by, fields = keyed_by(own), own_fields(kind)
-    return Shown(
-        place=place,
-        kind=kind,
-        fields=fields,
-        grouped=grouped(kind),
-        by=by,
-        keys={
-            name: _listed(folder, form, name, typed) if typed else known.get(name, "")
+    cards = []
+    for place in sorted({int(found[1]) for name in form if (found := PLACE.match(name))}):
+        own = under(form, f"statistics.{place}.")
+        kind, by = own.get("kind", ""), keyed_by(own)
+        fields = own_fields(kind)
+        listed = {
+            name: _listed(folder, form, name, own.get(f"keys.{name}", ""), said.get(name, ()))
             for name in by
-            for typed in [form.get(f"{at}keys.{name}", "")]
-        },
-        read={n: numbers_read(own.get(n)) for n in fields if fields[n].takes == "numbers"},
-        yaml=f"{at}yaml" in form,
-    )
+        }
+        read = {n: numbers_read(own.get(n)) for n in fields if fields[n].takes == "numbers"}
+        about = {"place": place, "kind": kind, "fields": fields, "yaml": "yaml" in own}
+        cards.append(about | {"grouped": grouped(kind), "by": by, "listed": listed, "read": read})
+    return cards
 
 
 def _levels(folder: Workfolder, form: Mapping[str, str]) -> dict[str, str]:
@@ -417,23 +404,19 @@ def _levels(folder: Workfolder, form: Mapping[str, str]) -> dict[str, str]:
     return {name: _listed(folder, form, name, form.get(f"file.keys.{name}", "")) for name in names}
 
 
-def _listed(folder: Workfolder, form: Mapping[str, str], column: str, typed: str) -> str:
-    """Return the public keys that a file lists, in words; of anything else, nothing."""
+def _listed(
+    folder: Workfolder, form: Mapping[str, str], column: str, typed: str, keys: Sequence[str] = ()
+) -> str:
+    """Return the public keys that a file lists, or else those known, in words; or nothing."""
     from discreet.releases.spec import keys_from_file
 
-    if not typed.lower().endswith(".csv") or typed == form.get("source"):
-        return ""
-    try:
-        if len(folder.columns(typed)) != 1:
-            return ""  # no plain list: it may be a file of data
-        keys = keys_from_file(folder.inside(typed, "keys"), column)
-    except DiscreetError:
-        return ""  # the dry run says what is wrong with it
-    return _in_short(keys)
-
-
-def _in_short(keys: Sequence[str]) -> str:
-    return say("web.spec.listed", keys=len(keys), some=", ".join(keys[:_PREVIEWED]))
+    if typed:
+        keys, file = (), typed.lower().endswith(".csv") and typed != form.get("source")
+        with suppress(DiscreetError):  # the dry run says what is wrong with it
+            if file and len(folder.columns(typed)) == 1:  # else it may be a file of data
+                keys = keys_from_file(folder.inside(typed, "keys"), column)
+    some = ", ".join(keys[:_PREVIEWED])
+    return say("web.spec.listed", keys=len(keys), some=some) if keys else ""
 
 
 def _columns(folder: Workfolder, form: Mapping[str, str]) -> dict[str, Any]:
@@ -445,53 +428,6 @@ def _columns(folder: Workfolder, form: Mapping[str, str]) -> dict[str, Any]:
         return dict(folder.columns(form["source"], how)) if said else {}
     except (DiscreetError, ValidationError):
         return {}  # the dry run says what is wrong with it
-
-
-def _as_table(found: Look) -> dict[str, Any]:
-    """Return what the dry run of a table is shown with: the errors of its statistics.
-
-    The chart has those statistics whose error does not depend on their size.
-    """
-    from discreet.charts import error_spec, relative_error_spec
-
-    rows = found.said["accuracy"]
-    widths = {row["statistic"]: row["half_width"] for row in rows if row.get("half_width")}
-    errors = relative_error_spec(widths) if widths else None
-    return {
-        "accuracy": accuracy_lines(found.said),
-        "errors": error_spec(rows) if len(widths) > _MOST_LINES else errors,  # margins: bars
-        "mechanism": found.said["mechanism"],
-        "how_accurate": HOW_ACCURATE,
-    }
-
-
-def _in_words(found: Look | None, region: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return what a dry run is shown with."""
-    from discreet.releases import Preview
-
-    if found is None:
-        return {}
-    own = _as_table(found) if isinstance(found.preview, Preview) else as_file(found, region or {})
-    account, promises = found.account, found.outlook.promises
-    first = next(iter(promises), None)
-    return {
-        "share": None if first is None else min(1.0, first.share_used),
-        "share_said": "" if first is None else _share_said(first),
-        "charge": amount_text(found.said["spent"], "up"),
-        "how_charged": HOW_CHARGED,
-        "how_learned": HOW_LEARNED,
-        "learned": learned_facts(found.learned),
-        "standing": [] if account is None else standing_facts(account, promises, found.after),
-    } | own
-
-
-def _share_said(one: Standing) -> str:
-    """Return how much of its promise a release leaves used, and how many like it still fit."""
-    share = percent(one.share_used, "up")
-    more = one.fits_again
-    if more is None:
-        return say("web.release.share", share=share)
-    return say("web.release.share_fits", share=share, releases=more)
 
 
 @router.get("/release/spec.yaml", include_in_schema=False)
@@ -525,6 +461,8 @@ def open_account(
     request: Request, sent: Annotated[Filled[OpenSent], reading(OpenSent)]
 ) -> Response:
     """Show what the account that a spec names would promise; with the yes to that, open it."""
+    from discreet.ledger import Ledger
+
     state = _state(folder_of(request), sent)
     found = state.look(folder_of(request))
     if sent.state.back:
@@ -532,12 +470,13 @@ def open_account(
     try:
         if sent.problems:
             raise InputError(sent.problem)
-        proposed = _proposed(found, sent.state)
-        if not sent.state.confirmed:
-            return _opening(request, sent, found, proposed)
-        if sent.state.head != found.head:
-            return _opening(request, sent, found, proposed, say("web.open.moved"))
-        _open(found, sent.state)
+        terms = _terms(found, sent.state)
+        account = _proposed(found.spec.account, **terms)
+        if not sent.state.confirmed or sent.state.head != found.head:
+            return _opening(request, sent, found, account, terms["promise"])
+        Ledger.open(found.spec.ledger_url).open_account(
+            account.name, **terms, approver=sent.state.approver, reason=sent.state.reason
+        )
     except DiscreetError as error:
         told = {"problem": str(error), "problems": sent.problems}
         return _shown(request, state, opening=sent.shown | told)
@@ -547,102 +486,77 @@ def open_account(
 
 
 def _terms(found: Look, asked: OpenSent) -> dict[str, Any]:
-    """Return what an account is opened with, but for its promise: unit, neighbours, rule, cap."""
+    """Return what an account is opened with: unit, neighbours, rule, and the limit asked for."""
     from discreet.ledger import Amount
 
-    protect, amounts = found.spec.protect, asked.amounts()
+    protect, charging, amounts = found.spec.protect, found.outlook.charging, asked.amounts()
+    promise = charging.promise if asked.promise else None
+    if bool(amounts or promise) == asked.no_cap:
+        raise InputError("web.open.one_limit")
+    delta = None  # at which a promise limits the account, where its rule has one
+    if promise is not None and charging.filter != "pure":
+        delta = amounts.get("delta", delta_in(found.spec.promise_keys or {}))
     return {
         "unit": protect.unit,
         "unit_name": protect.name,
         "adjacency": protect.adjacency,
-        "filter": found.outlook.charging.filter,
+        "filter": charging.filter,
         "cap": Amount.of(**amounts) if amounts.keys() - {"delta"} else None,
+        "promise": promise,
+        "delta": delta,
     }
 
 
-def _delta(found: Look, asked: OpenSent) -> float | None:
-    """Return the δ at which a promise limits the account; None where its rule has none."""
-    if not asked.promise or found.outlook.charging.filter == "pure":
-        return None
-    return asked.amounts().get("delta", delta_in(found.spec.promise_keys or {}))
-
-
-def _proposed(found: Look, asked: OpenSent) -> Account:
+def _proposed(name: str, *, promise: Promise | None, delta: float | None, **terms: Any) -> Account:
     """Return the account as it would be opened; nothing is written."""
     from discreet.ledger import Account
     from discreet.ledger.promises import derived_cap
 
-    promise = found.outlook.charging.promise if asked.promise else None
-    if bool(asked.amounts() or promise) == asked.no_cap:
-        raise InputError("web.open.one_limit")
-    terms = _terms(found, asked)
-    account = Account.opened(found.spec.account, **terms)
+    account = Account.opened(name, **terms)
     if promise is not None:
-        terms["cap"] = derived_cap(account, (promise,), _delta(found, asked))
-        account = Account.opened(found.spec.account, **terms)
+        limit = derived_cap(account, (promise,), delta)
+        account = Account.opened(name, **terms | {"cap": limit})
     if account.cap is not None and not (account.cap.epsilon or account.cap.rho):
         raise InputError("web.open.nothing")
     return account
 
 
-def _open(found: Look, asked: OpenSent) -> None:
-    from discreet.ledger import Ledger
-
-    Ledger.open(found.spec.ledger_url).open_account(
-        found.spec.account,
-        **_terms(found, asked),
-        promise=found.outlook.charging.promise if asked.promise else None,
-        delta=_delta(found, asked),
-        approver=asked.approver,
-        reason=asked.reason,
-    )
-
-
 def _opening(
-    request: Request, sent: Filled[OpenSent], found: Look, account: Account, problem: str = ""
+    request: Request,
+    sent: Filled[OpenSent],
+    found: Look,
+    account: Account,
+    promise: Promise | None,
 ) -> Response:
     """Show what an account would promise, before it is opened."""
     from discreet.statements import learned
 
-    asked, own = sent.state, found.outlook.charging.promise
-    promises = [own] if asked.promise and own is not None else []
-    most = None
+    most, spends = None, amount_text(found.said["spent"], "up")
     if account.cap is not None:
-        most = learned(account.promise(account.cap), account.subject, promises)
-    kept = {name: text for name, text in sent.shown.items() if text}
-    for name in ("head", "confirmed", "back"):
-        kept.pop(name, None)
+        most = learned(account.promise(account.cap), account.subject, [promise] if promise else [])
+    if promise is not None and found.outlook.promises:
+        used = percent(found.outlook.promises[0].share_used, "up")
+        spends = say("web.open.share", share=used)
+    again = ("head", "confirmed", "back")
     return page(
         request,
         "opening.html",
-        status=422 if problem else 200,
-        problem=problem,
+        problem=say("web.open.moved") if sent.state.confirmed else "",
         thread=Thread.in_spec(found.spec.to_dict()),
         step="account",
-        kept=kept,
+        kept={name: text for name, text in sent.shown.items() if text and name not in again},
         head=found.head,
         account=account,
-        by_promise=bool(promises),
-        sentences=[promise.sentence() for promise in promises],
-        cap=limit_text(account.cap),
+        promise=promise,
         facts=[
             (say("presenter.account.is"), standing_facts(account)[0][1]),
             (say("presenter.account.composition"), account.filter.value),
-            (say("web.open.first_spends"), _used(found, bool(promises))),
-            (say("web.open.approver"), asked.approver),
-            (say("web.open.reason"), asked.reason),
+            (say("web.open.first_spends"), spends),
+            (say("web.open.approver"), sent.state.approver),
+            (say("web.open.reason"), sent.state.reason),
         ],
         learned=learned_facts(None if most is None else most.to_dict()),
-        how_learned=HOW_LEARNED,
     )
-
-
-def _used(found: Look, of_promise: bool) -> str:
-    """Return what the release would spend: as a share of the promise, or as an amount."""
-    standing = next(iter(found.outlook.promises), None) if of_promise else None
-    if standing is None:
-        return amount_text(found.said["spent"], "up")
-    return say("web.open.share", share=percent(standing.share_used, "up"))
 
 
 # -- the explicit yes
@@ -679,10 +593,10 @@ def _confirming(request: Request, name: str, pending: Pending, problem: str = ""
     moved = Ledger.open(shown.spec.ledger_url).head != shown.head
     text = written(shown.spec.to_dict())
     state = state_of_text(text) if pending.file is None else State(text, None, pending.file)
+    problem = problem or (say("web.confirm.moved") if moved else "")
     return page(
         request,
         "confirm.html",
-        status=422 if problem else 200,
         thread=Thread.in_spec(shown.spec.to_dict()),
         step="charge",
         token=name,
@@ -690,8 +604,8 @@ def _confirming(request: Request, name: str, pending: Pending, problem: str = ""
         back=state.link or "/release",
         over=pending.used or moved,
         text=_masked(text),
-        problem=_masked(problem or (say("web.confirm.moved") if moved else "")),
-        **_in_words(shown),
+        problem=_masked(problem),
+        **in_words(shown, {}),
     )
 
 
@@ -713,8 +627,9 @@ def make(request: Request, name: str, sent: Annotated[Filled[Yes], reading(Yes)]
 @router.get("/release/made/{release_id}", include_in_schema=False)
 def made_page(request: Request, release_id: str) -> Response:
     """A stored release: shown, downloaded, never drawn again."""
+    from discreet.charts import released_spec
+
     made = find_made(folder_of(request), release_id)
-    state, said = state_of_text(made.spec), made.said
     return page(
         request,
         "made.html",
@@ -724,40 +639,23 @@ def made_page(request: Request, release_id: str) -> Response:
         thread=Thread.in_spec(readable(made.spec) or {}),
         step="released",
         made=made,
-        said=said,
-        again=state.link,
-        ledger=_ledger_link(state),
+        said=made.said,
+        state=state_of_text(made.spec),
         shown=SHOWN,
-        drawings=[_drawing(part) for part in made.sections()],
-        spent=amount_text(said.get("spent"), "up"),
-        account_spent=amount_text(said.get("account_spent"), "up"),
-        remaining=amount_text(said.get("remaining"), "down"),
-        how_learned=HOW_LEARNED,
-        learned=learned_facts(said.get("learned")),
-        left_out=cut_lines(said["cut"]) if "cut" in said else (),
+        barred=BARRED,
+        drawn=released_spec,
+        at=SYNTHETIC if made.said.get("kind") == "synthetic" else None,
+        learned=learned_facts(made.said.get("learned")),
+        left_out=cut_lines(made.said["cut"]) if "cut" in made.said else (),
     )
-
-
-def _drawing(part: Section) -> dict[str, Any] | None:
-    from discreet.charts import released_spec
-
-    return released_spec(part.chart) if part.chart else None
-
-
-def _ledger_link(state: State) -> str:
-    """Return where the ledger of a release is shown, if it is a file; else where one is chosen."""
-    name = (state.form or {}).get("ledger", "")
-    return link("/ledger", {"ledger": name.removeprefix("sqlite:///")} if "sqlite:" in name else {})
 
 
 @router.get("/release/made/{release_id}/{name}", include_in_schema=False)
 def made_file(request: Request, release_id: str, name: str) -> Response:
     """One file of a stored release, as a download."""
-    if name not in DOWNLOADS:
-        raise InputError("web.made.no_file", name=name[:80])
-    made = find_made(folder_of(request), release_id)
+    body = download(find_made(folder_of(request), release_id), name)
     return Response(
-        download(made, name),
+        body,
         media_type=DOWNLOADS[name],
         headers={"Content-Disposition": f'attachment; filename="{release_id}-{name}"'},
     )

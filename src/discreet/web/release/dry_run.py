@@ -1,71 +1,83 @@
-"""What a spec would cost and how it stands with its account, before anything is spent.
+"""A spec before its charge: the dry run, what it is shown with, and the explicit yes.
+
+    asked ──> shown ──> made (its release is what every later visit finds)
 
 The dry run reads the schema; whether the charge fits, its preview says, as the ledger decides it
-when the release is made. Nothing is decided here.
+when the release is made. Nothing is decided here, and nothing looks at a row.
+
+A yes is bound to one spec and one head of the ledger, and used once. It keeps the spec itself, so
+that what is released is what was shown. If the ledger has moved on since, the charge was shown
+beside a sum that is no longer true, and it is refused; asked again, everything is shown anew.
+Reloading, going back or pressing twice finds the release that was made, and never draws again.
+Confirmations live in memory: when the server ends, nothing is pending.
+
+Of a synthetic file it is shown what it keeps of the data, and what it can tell at the most. In the
+plane of R (how sure an intruder may be of a record's value) and RR (how many times as sure as
+before) the budget alone says where every record of every file lies; a region of that plane that is
+acceptable can be held against it. The region is not stored: who knows it can try values until one
+fits.
 """
 
 from __future__ import annotations
 
+import os
+import secrets
+import threading
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InputError, SpecError
+from pydantic_core import PydanticCustomError
+
+from discreet.errors import DiscreetError, InputError, PolicyError, SpecError
 from discreet.reading import yaml_values
-from discreet.statements.presenter import refusal_facts
-from discreet.web.screens import how
+from discreet.rounding import percent
+from discreet.statements.presenter import accuracy_lines, budget_text, learned_facts
+from discreet.web.forms import Number, share
+from discreet.web.release.spec_form import is_synthetic, written
+from discreet.web.screens import How, how
 from discreet.web.workfolder import Workfolder
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.ledger import Account, Ledger
+    from discreet.ledger import Ledger
     from discreet.releases import Preview, Spec
     from discreet.releases.charge import Outlook
     from discreet.synthetic import Synthesis
     from discreet.synthetic.spec import SyntheticSpec
 
-HOW_LEARNED = how(
-    "learned",
-    python="discreet.explain(account.total, prior).posterior.upper",
-    command="discreet explain --epsilon E --prior P",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a charge is refused, what to do next, and whether a larger cap would help."""
-
-    code: str
-    message: str
-    next: str
-    by_cap: bool
-    amounts: tuple[tuple[str, str], ...] = ()
+MOST = 200
+_MOST_LINES = 8  # of errors in one chart
+_PRIORS = (0.1, 0.5, 0.9)
+_PERCENT = Number(low=0, high=100, unit="percent", optional=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A dry run, of a table or of a synthetic file, and the account as it stands."""
+    """A dry run, of a table or of a synthetic file, and the head of the ledger beside it."""
 
     spec: Spec | SyntheticSpec
     preview: Preview | Synthesis
     outlook: Outlook
     said: dict[str, Any]
-    account: Account | None
-    after: Account | None
     head: str
-    notices: tuple[str, ...]
-    refusal: Refusal | None
-    learned: dict[str, Any] | None
 
     @property
     def ready(self) -> bool:
         """Whether the release could be made now."""
-        return self.after is not None
+        return self.outlook.after is not None
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What has to be read before the charge: that it is made again, or on another account."""
+        return tuple(one for one in (self.outlook.elsewhere, self.outlook.again) if one)
 
-def is_synthetic(values: Mapping[str, Any]) -> bool:
-    """Whether the values of a spec are those of a synthetic file: columns, and no statistics."""
-    return "statistics" not in values and bool({"columns", "n_synthetic"} & values.keys())
+    @property
+    def learned(self) -> dict[str, Any] | None:
+        """What may be learned from everything charged, this included; a table."""
+        most = self.outlook.learned if self.ready else None
+        return None if most is None else learned_facts(most.to_dict())
 
 
 def read(folder: Workfolder, text: str, *, from_file: bool = False) -> Spec | SyntheticSpec:
@@ -117,29 +129,217 @@ def look(folder: Workfolder, spec: Spec | SyntheticSpec) -> Look:
     seen = made.outlook if isinstance(made, (Preview, Synthesis)) else None
     if seen is None or not isinstance(made, (Preview, Synthesis)):  # pragma: no cover
         raise TypeError("a dry run made a release")
-    after = seen.after
-    most = None if after is None else seen.learned
-    return Look(
-        spec=spec,
-        preview=made,
-        outlook=seen,
-        said=made.to_dict(),
-        account=seen.account,
-        after=after,
-        head=Ledger.open(spec.ledger_url).head,
-        notices=tuple(one for one in (seen.elsewhere, seen.again) if one is not None),
-        refusal=_refusal(seen),
-        learned=None if most is None else most.to_dict(),
-    )
+    return Look(spec, made, seen, made.to_dict(), Ledger.open(spec.ledger_url).head)
 
 
-def _refusal(seen: Outlook) -> Refusal | None:
-    """Return why the ledger would refuse the charge, if it would."""
-    from discreet.ledger import OverBudget
+# -- what it is shown with
 
-    error = seen.refused
-    if error is None:
+
+def in_words(found: Look, region: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a dry run is shown with; `region` has what is acceptable of a file, as typed."""
+    from discreet.releases import Preview
+
+    if isinstance(found.preview, Preview):
+        return _as_table(found)
+    return _as_file(found) | _judged(found, region)
+
+
+def _how(name: str, command: str, what: str) -> How:
+    python = f'discreet.{command}("spec.yaml", dry_run=True).{what}'
+    return how(name, python=python, command=f"discreet {command} spec.yaml --dry-run")
+
+
+def _as_table(found: Look) -> dict[str, Any]:
+    """Return the errors of a table's statistics.
+
+    The chart has those statistics whose error does not depend on their size.
+    """
+    from discreet.charts import error_spec, relative_error_spec
+
+    rows = found.said["accuracy"]
+    widths = {row["statistic"]: row["half_width"] for row in rows if row.get("half_width")}
+    errors = relative_error_spec(widths) if widths else None
+    return {
+        "accuracy": accuracy_lines(found.said),
+        "errors": error_spec(rows) if len(widths) > _MOST_LINES else errors,  # margins: bars
+        "how_charged": _how("charged", "release", "spent"),
+        "how_accurate": _how("accurate", "release", "plan.accuracy()"),
+    }
+
+
+def _as_file(found: Look) -> dict[str, Any]:
+    """Return what a synthetic file is, how much of it is blur, and what it can tell at the most."""
+    made: Any = found.preview
+    law = made.synthesizer
+    blur = say("web.synthetic.no_size")
+    if made.prior_share is not None:
+        blur = percent(made.prior_share, "up")
+    records = {"records": law.n_synthetic, "copies": law.copies, "cells": law.cells}
+    return {
+        "accuracy": [
+            say("web.synthetic.records", **records),
+            say("web.synthetic.alpha", alpha=float(law.alpha)),
+            say("web.synthetic.blur", share=blur),
+        ],
+        "how_charged": _how("charged", "synthesize", "spent"),
+        "how_accurate": _how("blur", "synthesize", "prior_share"),
+        "kept": [
+            [
+                percent(row["share"], "up"),
+                f"{_points(row['expected'])}\N{NO-BREAK SPACE}%",
+                f"± {_points(row['within_95'])}",
+            ]
+            for row in made.expected_shares()
+        ],
+        "worst": [
+            [percent(row["prior"], "up"), percent(row["posterior"], "up", 1)]
+            for row in found.said["risk"]["worst_case"]
+        ],
+        "expected": _expected(found),
+    }
+
+
+def _points(part: float) -> str:
+    return f"{100 * part:.1f}"
+
+
+def _expected(found: Look) -> dict[str, Any] | None:
+    """Return the expected rise of a record's risk, by share and prior; None if n is not public."""
+    from discreet.synthetic import expected_risk
+
+    made: Any = found.preview
+    if made.n is None:
         return None
-    amounts = refusal_facts(error, seen.account, seen.charging.spent)
-    by_cap = isinstance(error, OverBudget)
-    return Refusal(error.code, str(error), error.next or "", by_cap, tuple(amounts))
+    spec: Any = found.spec  # of a synthetic file
+    rows = expected_risk(spec, [made.synthesizer.epsilon], priors=_PRIORS).expected
+    cells: dict[float, list[str]] = {}
+    for row in rows:
+        cells.setdefault(row["share"], []).append(_points(row["increase"]))
+    names = [say("web.synthetic.from", prior=percent(prior, "up")) for prior in _PRIORS]
+    return {
+        "header": [say("web.synthetic.share"), *names],
+        "rows": [[percent(one, "up"), *rises] for one, rises in cells.items()],
+    }
+
+
+def _judged(found: Look, typed: Mapping[str, str]) -> dict[str, Any]:
+    """Return the picture of R and RR, and what the region that was typed makes of this budget."""
+    from discreet.charts import region_spec
+    from discreet.synthetic import Region
+
+    made: Any = found.preview
+    epsilon = made.synthesizer.epsilon
+    region, told, problem = None, "", ""
+    try:
+        low, high = (_prior(typed.get(name, ""), at) for name, at in (("low", 0.0), ("high", 1.0)))
+        if rules := typed.get("region", "").strip():
+            region = Region.parse(rules)
+            most, inside = region.largest_epsilon(low, high), region.covers(epsilon, low, high)
+            if most is None:
+                told = say("web.synthetic.never")
+            else:
+                name = "web.synthetic.inside" if inside else "web.synthetic.outside"
+                told = say(name, epsilon=budget_text(epsilon), most=budget_text(most))
+        picture = region_spec(epsilon, region, low, high)
+    except (DiscreetError, PydanticCustomError) as error:
+        problem, picture = str(error), region_spec(epsilon)
+    return {"regions": picture, "judged": told, "region_problem": problem}
+
+
+def _prior(text: str, default: float) -> float:
+    typed = _PERCENT.read(text)
+    return default if typed is None else share(typed)
+
+
+# -- the explicit yes
+
+
+@dataclass(slots=True)
+class Pending:
+    """One confirmation: what was shown, and what came of it."""
+
+    look: Look
+    file: str | None
+    release_id: str | None = None
+    used: bool = False
+
+
+class Confirmations:
+    """The confirmations of one server, by their secret names; the oldest are forgotten first."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Pending] = OrderedDict()
+        self._lock = threading.Lock()
+        self._making = threading.Lock()
+
+    def ask(self, look: Look, file: str | None) -> str:
+        """Keep what was looked at, which can be made, and return its name."""
+        name = secrets.token_urlsafe(24)
+        with self._lock:
+            self._known[name] = Pending(look, file)
+            while len(self._known) > MOST:
+                self._known.popitem(last=False)
+        return name
+
+    def find(self, name: str) -> Pending:
+        """Return a confirmation, or say that it is not known."""
+        with self._lock:
+            found = self._known.get(name)
+        if found is None:
+            raise InputError("web.confirm.unknown")
+        return found
+
+    def make(self, name: str, folder: Workfolder, *, again: bool) -> str:
+        """Make the release that was confirmed, once, and return its id.
+
+        `again` is the yes to a second run of the same spec, which is a new charge.
+        """
+        pending = self.find(name)
+        # One at a time: the head that is compared is the head that is charged on.
+        with self._making:
+            if pending.release_id is None:
+                pending.release_id = _made(pending, folder, again)
+            return pending.release_id
+
+
+def _made(pending: Pending, folder: Workfolder, again: bool) -> str:
+    from discreet.ledger import Ledger
+    from discreet.releases import Spec, release
+    from discreet.synthetic import synthesize
+
+    spec = pending.look.spec
+    if pending.used:
+        raise PolicyError("web.confirm.used")
+    if Ledger.open(spec.ledger_url).head != pending.look.head:
+        raise PolicyError("web.confirm.moved")
+    if pending.look.notices and not again:
+        raise PolicyError("web.confirm.again")
+    if pending.file is None:
+        _keep(spec, folder)
+    pending.used = True
+    made: Any
+    if isinstance(spec, Spec):
+        made = release(spec, confirm=lambda _: again)
+    else:
+        made = synthesize(spec, confirm=lambda _: again)
+    return str(made.release_id)
+
+
+def spec_name(spec_hash: str) -> str:
+    """Return the name of the file that keeps a spec which was released from the page."""
+    return f"spec-{spec_hash[:12]}.yaml"
+
+
+def _keep(spec: Spec | SyntheticSpec, folder: Workfolder) -> None:
+    """Write the spec into the folder, so that the command line can run it too."""
+    path = folder.root / spec_name(spec.hash)
+    command = "synthesize" if is_synthetic(spec.to_dict()) else "release"
+    text = say("web.confirm.kept", name=path.name, command=command) + "\n"
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise InputError("web.confirm.not_stored", why=error.strerror) from None
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.write(text + written(spec.to_dict()))

@@ -9,6 +9,8 @@ Each part of a spec is a form of its own, whose rules say what its fields take; 
 from what its class says of itself (`Statistic.form`). A field that breaks its rule is told at the
 field, and stands in the spec as it was typed.
 
+Where a spec begins, and what is still to be said before it can be looked at, is decided here too.
+
 Lists are written as one line of CSV, so that a key may hold a comma: `0-17, "18, or more"`. Between
 keys a semicolon is read like a comma.
 """
@@ -18,16 +20,17 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import create_model
+from pydantic import TypeAdapter, ValidationError, create_model
 from pydantic_core import PydanticCustomError
 
 from discreet.errors import DiscreetError, SpecError
-from discreet.reading import yaml_values
+from discreet.reading import nearest, yaml_values
+from discreet.releases.checking import proposed_unit
 from discreet.statements.presenter import spaced_text
 from discreet.web.forms import (
     Filled,
@@ -44,6 +47,7 @@ from discreet.web.forms import (
     refused,
     share,
 )
+from discreet.web.thread import Thread, promise_of
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -61,7 +65,7 @@ _TOP = (
 _UP_TO = re.compile(r"up to (\d{1,2}) (?:columns )?of\s+(.+)", re.IGNORECASE | re.DOTALL)
 _BETWEEN = re.compile(r'(?:"(?:[^"]|"")*"|[^;"])+')
 _BREAKS = re.compile("[\x85\u2028\u2029]")
-_PLACE = re.compile(r"statistics\.(\d{1,3})\.")
+PLACE = re.compile(r"statistics\.(\d{1,3})\.")
 _GROUPED = re.compile(r"(?<![\w.])[1-9]\d{0,2}\.\d{3}(?![\w.])", re.ASCII)
 _BLANKS = {"tab": "\t", "space": " "}  # signs that a form writes as words
 
@@ -323,7 +327,8 @@ def _fields(values: Mapping[str, Any], part: type[Form]) -> Fields:
     return {n: _said(values[n], rules[n]) for n in rules if values.get(n) is not None}
 
 
-def _under(form: Mapping[str, str], prefix: str) -> Fields:
+def under(form: Mapping[str, str], prefix: str) -> Fields:
+    """Return the fields of a part, by their names in it."""
     return {n.removeprefix(prefix): t for n, t in form.items() if n.startswith(prefix)}
 
 
@@ -360,8 +365,7 @@ def _statistic(form: Mapping[str, str], at: str = "") -> Draft:
     values: Values = {kind: first} | own.values
     problems = dict(own.problems)
     groups = {
-        name: _read(part, _under(form, f"{name}."), f"{at}{name}.")
-        for name, part in _GROUPS.items()
+        name: _read(part, under(form, f"{name}."), f"{at}{name}.") for name, part in _GROUPS.items()
     }
     finds = bool(form.get("find")) and grouped(kind)
     for name, group in groups.items():
@@ -484,7 +488,7 @@ def draft_of(form: Mapping[str, str]) -> Draft:
     values |= source.values
     problems |= source.problems
     values |= {name: draft.values for name, draft in found.items() if draft.values}
-    places = sorted({int(match[1]) for name in form if (match := _PLACE.match(name))})
+    places = sorted({int(match[1]) for name in form if (match := PLACE.match(name))})
     if places:
         entries = [_of_part(form, f"statistics.{place}") for place in places]
         values["statistics"] = [entry.values for entry in entries]
@@ -492,7 +496,7 @@ def draft_of(form: Mapping[str, str]) -> Draft:
         if form.get("source.decimal") == ",":
             problems |= _two_readings(form)
     if "file.columns" in form:
-        file = _read(_PARTS["file"], own := _under(form, "file."), "file.")
+        file = _read(_PARTS["file"], own := under(form, "file."), "file.")
         columns = file.values.setdefault("columns", [])
         keys = {name: Items("keys").read(t) for name in columns if (t := own.get(f"keys.{name}"))}
         values |= file.values | ({"keys": keys} if keys else {})
@@ -501,14 +505,15 @@ def draft_of(form: Mapping[str, str]) -> Draft:
     if not isinstance(rest, dict):
         raise SpecError("web.spec.rest_mapping")
     values |= rest
-    return Draft({name: values[name] for name in sorted(values, key=_order)}, problems)
+    ordered = [*(name for name in _TOP if name in values), *(n for n in values if n not in _TOP)]
+    return Draft({name: values[name] for name in ordered}, problems)
 
 
 def _two_readings(form: Mapping[str, str]) -> dict[str, str]:
     """Return where a number of a statistic is a thousand times as large if commas are decimal."""
     found = {}
     for name, text in form.items():
-        at = _PLACE.match(name)
+        at = PLACE.match(name)
         one = _GROUPED.search(text)
         if at and one and _numeric(form.get(f"{at[0]}kind", ""), name.removeprefix(at[0])):
             words = {"large": one[0].replace(".", ""), "small": f"{float(one[0]):g}"}
@@ -533,20 +538,16 @@ def numbers_read(typed: str | None) -> str:
     return say("web.spec.read_as", numbers=sign.join(said)) if said else ""
 
 
-def _order(name: object) -> int:
-    return _TOP.index(str(name)) if name in _TOP else len(_TOP)
-
-
 def _of_part(form: Mapping[str, str], prefix: str) -> Draft:
     if text := form.get(f"{prefix}.yaml"):
         return Draft(yaml_values(text, prefix, SpecError))
-    fields, at = _under(form, f"{prefix}."), f"{prefix}."
+    fields, at = under(form, f"{prefix}."), f"{prefix}."
     return _read(_PARTS[prefix], fields, at) if prefix in _PARTS else _statistic(fields, at)
 
 
 def source_of(form: Mapping[str, str]) -> Draft:
     """Return the source that a form says: a file, with what it does not say of itself."""
-    path, said = form.get("source", ""), _read(_PARTS["source"], _under(form, "source."), "source.")
+    path, said = form.get("source", ""), _read(_PARTS["source"], under(form, "source."), "source.")
     for name, sign in said.values.items():
         if name in ("delimiter", "thousands"):
             said.values[name] = _BLANKS.get(sign, sign)
@@ -604,3 +605,146 @@ def readable(text: str) -> Values | None:
     except DiscreetError:
         return None
     return values if isinstance(values, dict) else None
+
+
+# -- a spec that is not whole yet: where it begins, and what is still to be said
+
+_FIRST = {
+    "tolerance": {
+        "posterior": 0.25,
+        "unless_ratio": 3,
+        "about": "membership",
+        "every_output": True,
+    }
+}
+
+
+# Keys of a spec that are compared with no data.
+_NO_DATA = (
+    *("account", "purpose", "source", "tolerance", "promise", "budget", "ledger", "output"),
+    *("sensitive", "publication", "about"),
+)
+
+
+def is_synthetic(values: Mapping[str, Any]) -> bool:
+    """Whether the values of a spec are those of a synthetic file: columns, and no statistics."""
+    return "statistics" not in values and bool({"columns", "n_synthetic"} & values.keys())
+
+
+def start(
+    source: str | Mapping[str, str],
+    thread: Thread,
+    columns: Iterable[str] = (),
+    *,
+    synthetic: bool = False,
+) -> dict[str, Any]:
+    """Return the spec that a file begins with: what can be said without knowing the data."""
+    unit, said = proposed_unit(columns), promise_of(thread.promise)
+    if not (said or synthetic):
+        said = dict(_FIRST)
+    tolerance = dict(said.get("tolerance") or {})
+    adjacency = tolerance.pop("adjacency", "add-remove")  # a spec says it where it says who
+    if tolerance:
+        said["tolerance"] = tolerance
+    asked: dict[str, Any] = {
+        "statistics": [{"count": "rows"}],
+        "mechanism": "auto",
+        "interval": 0.95,
+    }
+    if thread.series:
+        asked["series"] = {"releases": int(thread.series)}
+    if synthetic:
+        asked = {"columns": [], "n_synthetic": 100}
+    return {
+        "source": source,
+        "protect": {"unit": "person"}
+        | ({"column": unit} if unit else {})
+        | {"adjacency": adjacency},
+        **said,
+        **asked,
+        "ledger": "sqlite:///ledger.db",
+        "output": "out/",
+    }
+
+
+def beyond_ascii(values: Mapping[str, Any]) -> bool:
+    """Whether a spec that says no encoding compares data with letters beyond ASCII."""
+    source = values.get("source")
+    if isinstance(source, Mapping) and source.get("encoding"):
+        return False
+    return not repr({name: said for name, said in values.items() if name not in _NO_DATA}).isascii()
+
+
+def missing(
+    values: Mapping[str, Any], columns: Iterable[str] = (), *, encoding: bool = False
+) -> list[str]:
+    """Return what is still to be said before a spec can be looked at, in words.
+
+    That is not an error: nobody is told off for a form that is not filled in yet. Of a group that
+    is like one of the columns, and none itself, not the keys are missing but the right name. The
+    `encoding` is missing where letters would be compared and nothing shows how they are written.
+    """
+    protect = values.get("protect")
+    unit = protect if isinstance(protect, Mapping) else {}
+    named = unit.get("unit") == "record"
+    needed = {
+        "source": values.get("source"),
+        "encoding": not encoding,
+        "account": values.get("account"),
+        "purpose": values.get("purpose"),
+        "column": named or unit.get("column"),
+        "rows": named or unit.get("rows"),
+        "promise": any(values.get(name) for name in ("tolerance", "promise", "budget")),
+    }
+    if is_synthetic(values):
+        needed |= {name: values.get(name) for name in ("columns", "n_synthetic")}
+    else:
+        needed["statistics"] = values.get("statistics")
+    found = [say(f"web.missing.{name}") for name, there in needed.items() if not there]
+    entries, known = values.get("statistics"), keys_said(values)
+    derives = any(values.get(name) for name in ("let", "per_unit", "join"))
+    there = frozenset[str]() if derives else frozenset(columns)
+    for place, entry in enumerate(entries if isinstance(entries, list) else [], start=1):
+        for what in _needs(entry, known, there):
+            found.append(say("web.missing.statistic", place=place, what=what))
+    return found + _unlisted(values.get("columns"), values.get("keys"))
+
+
+def keys_said(values: Mapping[str, Any]) -> Mapping[str, tuple[str, ...]]:
+    """Return the public keys that a draft itself says, by column; of an odd one, nothing."""
+    from discreet.releases.rows import Condition, Features, keys_known
+
+    try:
+        let = TypeAdapter(dict[str, Condition]).validate_python(values.get("let") or {})
+        per_unit = TypeAdapter(Features).validate_python(values.get("per_unit") or {})
+        return keys_known(let, per_unit)
+    except (DiscreetError, ValidationError):
+        return {}  # the dry run says what is wrong with it
+
+
+def _unlisted(columns: object, keys: object, there: Collection[str] = ()) -> list[str]:
+    """Return the columns whose public keys are still to be listed, in words."""
+    listed = keys if isinstance(keys, Mapping) else {}
+    names = columns if isinstance(columns, list) and "discover" not in listed else []
+    open_ones = [name for name in names if isinstance(name, str) and not listed.get(name)]
+    return [_named(column, there) or say("web.missing.keys", column=column) for column in open_ones]
+
+
+def _named(column: str, there: Collection[str]) -> str | None:
+    """Return that a column is not there but another like it is, in words; None for any other."""
+    near = None if column in there else nearest(column, there)
+    return None if near is None else say("web.missing.near", column=column, near=near)
+
+
+def _needs(entry: object, known: Mapping[str, object], there: Collection[str] = ()) -> list[str]:
+    """Return what a statistic still needs, in words; of an odd one, nothing."""
+    from discreet.releases.statistics.base import kind_of
+
+    kind = kind_of(entry)
+    if kind is None or not isinstance(entry, Mapping):
+        return []
+    fields = own_fields(kind).values()
+    needed = [one for one in fields if one.required and entry.get(one.name) in (None, "", [], {})]
+    found = [say("web.missing.field", label=one.label) for one in needed]
+    asked = [name for name in kinds()[kind].keyed_by(entry) if name not in known]
+    return found + _unlisted(asked, entry.get("keys"), there)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -23,32 +24,35 @@ from typing import Any
 
 from discreet.errors import DiscreetError, InputError
 from discreet.releases.tables import RESERVED, STATISTIC
-from discreet.web.release.confirming import spec_name
+from discreet.web.release.dry_run import spec_name
 from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
 from discreet.words import has, say
 
 SHOWN = 200
+BARRED = 40
 _SIGNS = {
     "table-for-spreadsheets.csv": (",", "."),
     "table-with-semicolons.csv": (";", ","),
 }
-_SPREADSHEETS = ("table.xlsx", *_SIGNS)
-_STORED = ("table.csv", "table.parquet", "statement.md", "release.json")
-_REPORT = ("report.html", "participant.html", "registry.yaml")
-_WHOLE = "report.zip"
-DOWNLOADS = {
+_STORED = {
     "table.csv": "text/csv",
     "table.parquet": "application/vnd.apache.parquet",
     "statement.md": "text/markdown",
     "release.json": "application/json",
-    "spec.yaml": "application/yaml",
-    "table.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    **dict.fromkeys(_SIGNS, "text/csv"),
-    _WHOLE: "application/zip",
+}
+_REPORT = {
+    "report.zip": "application/zip",
     "report.html": "text/html",
     "participant.html": "text/html",
     "registry.yaml": "application/yaml",
+}
+DOWNLOADS = {
+    **_STORED,
+    **_REPORT,
+    **dict.fromkeys(_SIGNS, "text/csv"),
+    "spec.yaml": "application/yaml",
+    "table.xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
 }
 
 
@@ -67,16 +71,6 @@ class Made:
     def release_id(self) -> str:
         """Its name."""
         return str(self.said["release_id"])
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns of its table."""
-        return list(self.said.get("table") or {})
-
-    @property
-    def size(self) -> int:
-        """How many rows its table has."""
-        return max((len(values) for values in (self.said.get("table") or {}).values()), default=0)
 
     def sections(self) -> list[Section]:
         """Return its table by statistic: a pivot where it has two groups, and a chart."""
@@ -102,11 +96,15 @@ class Made:
         entries = (self.said.get("spec") or {}).get("statistics") or []
         for place, entry in enumerate(entries, start=1):
             kind = kind_of(entry)
-            if kind is None or name != (entry.get("name") or f"{kind}_{entry[kind]}_{place}"):
+            own = entry.get("name")
+            unnamed = own is None and re.fullmatch(f"{kind}_.*_{place}", name, re.DOTALL)
+            if kind is None or not (own == name or unnamed):
                 continue
             what = entry[kind] if isinstance(entry[kind], str) else ""
             words = f"{KINDS[kind].label()} {what}".strip().replace("_", " ")
             by = ", ".join(entry.get("by") or ())
+            if not by and (columns := KINDS[kind].keyed_by(entry)):
+                return " × ".join(columns).replace("_", " ")
             return say("web.made.by", what=words, by=by.replace("_", " ")) if by else words
         return name
 
@@ -134,29 +132,32 @@ def _section(table: Mapping[str, list[Any]], name: str, title: str) -> Section:
     ]
     plain = [c for c in table if c in RESERVED and c != STATISTIC]
     plain = [c for c in plain if any(table[c][i] not in (None, "") for i in places)]
+    # What is to be published stands first, where it is not the value itself.
+    plain.sort(key=lambda column: not column.startswith("published"))
+    bars = _PUBLISHED if "published" in plain else _BARS
     keys = [tuple(str(table[c][i] or "") for c in groups) for i in places]
     chart = [
         {"cell": " · ".join(key) or title, **dict(zip(_BAR, values, strict=True))}
         for key, i in zip(keys, places, strict=True)
-        if None not in (values := [_float(table[c][i]) for c in _BARS])
+        if None not in (values := [_float(table[c][i]) if c in table else None for c in bars])
     ]
     if len(groups) == 2 and len(set(keys)) == len(keys) and len({k[1] for k in keys}) <= _WIDE:
         across = list(dict.fromkeys(key[1] for key in keys))
-        cells = {key: _spanned(table, i) for key, i in zip(keys, places, strict=True)}
+        cells = {key: _spanned(table, i, bars) for key, i in zip(keys, places, strict=True)}
         down = dict.fromkeys(key[0] for key in keys)
         rows = [[one, *(cells.get((one, other), "") for other in across)] for one in down]
         header = [_readable(groups[0]), *across]
-        return Section(name, title, header, 1, rows[:SHOWN], len(rows), chart[:_BARRED])
+        return Section(name, title, header, 1, rows[:SHOWN], len(rows), chart)
     rows = [
         [*key, *(_figure(table[c][i]) for c in plain)] for key, i in zip(keys, places, strict=True)
     ]
     header = [_readable(column) for column in (*groups, *plain)]
-    return Section(name, title, header, len(groups), rows[:SHOWN], len(rows), chart[:_BARRED])
+    return Section(name, title, header, len(groups), rows[:SHOWN], len(rows), chart)
 
 
 _BAR = ("value", "low", "high")
 _BARS = ("value", "interval_low", "interval_high")
-_BARRED = 40
+_PUBLISHED = ("published", "published_low", "published_high")
 _WIDE = 12
 
 
@@ -178,8 +179,8 @@ def _figure(text: object) -> str:
     return f"{Decimal(str(text)):,f}"
 
 
-def _spanned(table: Mapping[str, list[Any]], place: int) -> str:
-    value, low, high = (_figure(table[column][place]) for column in _BARS)
+def _spanned(table: Mapping[str, list[Any]], place: int, bars: Sequence[str]) -> str:
+    value, low, high = (_figure(table[c][place]) if c in table else "" for c in bars)
     return f"{value} ({low} – {high})" if low and high else value
 
 
@@ -246,22 +247,22 @@ def download(made: Made, name: str) -> bytes:
         raise InputError(made.problem)
     if name == "spec.yaml":
         return made.spec.encode()
-    if name in _SPREADSHEETS and "table" in made.said:
-        from discreet.releases import sheets
-
-        if name == "table.xlsx":
-            return sheets.release_workbook(made.said)
-        return sheets.spreadsheet_csv(sheets.tidy(made.said), *_SIGNS[name])
-    if name == _WHOLE or name in _REPORT:
+    if name in _STORED:
+        return (made.folder / name).read_bytes()
+    if name in _REPORT:
         from discreet.reports import report
 
         written = report(made.release_id, output=made.folder.parent, ledger=made.ledger)
-        if name == _WHOLE:
+        if name == "report.zip":
             return packed(written.folder, written.files)
         return bytes((written.folder / name).read_bytes())
-    if name not in _STORED:
+    if name not in DOWNLOADS or "table" not in made.said:
         raise InputError("web.made.no_file", name=name[:80])
-    return (made.folder / name).read_bytes()
+    from discreet.releases import sheets
+
+    if name == "table.xlsx":
+        return sheets.release_workbook(made.said)
+    return sheets.spreadsheet_csv(sheets.tidy(made.said), *_SIGNS[name])
 
 
 def packed(folder: Path, files: Iterable[Path]) -> bytes:

@@ -16,6 +16,7 @@ function step() {
   const last = shown.places[slider.value];
   text("step-shown", String(last));
   slider.setAttribute("aria-valuetext", String(last));
+  document.getElementById("next").disabled = slider.value === slider.max;
   const steps = shown.chart.datasets.steps.filter((row) => row.k <= last);
   chart(drawing, { ...shown.chart, datasets: { ...shown.chart.datasets, steps } });
   rows("steps", shown.rows.slice(0, Number(slider.value) + 1));

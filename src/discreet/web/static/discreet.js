@@ -71,11 +71,12 @@ function carrying(link, query) {
   return all.size ? `${path}?${all}` : path;
 }
 
-// Show another promise; while it is the same one, its account stays.
+// Show another promise, or another account under it; where no account is told, it stays.
 export function thread(told) {
   if (!told) return;
-  const promise = (query) => new URLSearchParams(query).get("promise");
-  if (promise(told.query) === promise(along)) return;
+  const [next, now] = [told.query, along].map((query) => new URLSearchParams(query));
+  const same = (name) => next.get(name) === now.get(name);
+  if (same("promise") && (!next.has("account") || same("account"))) return;
   along = told.query;
   const line = document.getElementById("thread");
   line.hidden = false;

@@ -2,19 +2,38 @@
 
 One function turns a state into everything the screen shows: the page renders it on the server, and
 the script asks for it again while a handle moves.
+
+Handles on the curve and on the map: where each stands, what it says aloud, what it changes.
+
+A handle belongs to one blank of one condition. The curve has belief before across and belief after
+up, both as probabilities; a handle moves along one of the two. The map has p across and q up; what
+a condition tolerates changes there along lines of equal pq, and a handle stands on such a line:
+
+| blank  | its line on the map     | which is where                                        |
+|--------|-------------------------|-------------------------------------------------------|
+| after  | pq = after/fold         | the fold takes over from the belief after             |
+| fold   | pq = 1/fold             | so many times the belief before is already certainty  |
+| points | pq = 1 − points         | so many points more are already certainty             |
+| before | p = before              | the one belief that the condition speaks of           |
+
+Where both p and q are free the handle moves along the diagonal, else along the one that is free.
+The browser tells where a handle was dragged to, or how many steps it was moved by the keyboard, and
+the state that follows is made here.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from discreet.errors import InputError
 from discreet.rounding import decimal_down, percent
 from discreet.statements.presenter import assumption_rows, budget_text, decided_by, implied_table
 from discreet.web.examples import situations
@@ -23,13 +42,15 @@ from discreet.web.screens import REFUSED, How, as_yaml, command_of, how, unbroke
 from discreet.web.sentences import (
     KINDS,
     Asked,
+    Condition,
     Sentences,
     preset_links,
+    same_promise,
     sentences_page,
+    suffix,
     with_sentences,
 )
 from discreet.web.thread import Thread, Told, link, shown_to
-from discreet.web.tolerate.handles import Handle, axis, edges, farther, handles, map_handles, moved
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -38,6 +59,216 @@ if TYPE_CHECKING:
 router = APIRouter()
 HOME = "/tolerate"
 FILE = "tolerance.yaml"
+# How far the axis of belief before may reach; that of belief after reaches further.
+_REACHES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_FARTHEST_FOLD = 100.0
+_MAP = "map."  # how the name of a handle on the map begins
+
+
+# -- handles
+
+
+class Handle(BaseModel):
+    """A slider on a chart."""
+
+    name: str
+    label: str
+    along: Literal["across", "up", "diagonal"]
+    x: float
+    y: float
+    low: float
+    high: float
+    value: float
+    text: str
+
+
+def axis(asked: Asked, wanted: float | None = None) -> tuple[float, float]:
+    """Return how far the two axes reach, so that every handle is seen; `wanted` if it can be."""
+    needed = max((_needed(condition) for condition in asked.conditions), default=1.0)
+    roomy = next((reach for reach in _REACHES if reach >= 1.6 * needed), 1.0)
+    top = roomy if wanted is None else max(wanted, min(1.0, needed))
+    top = next((reach for reach in _REACHES if reach >= top), 1.0)
+    return top, min(1.0, 4 * top)
+
+
+def farther(top: float | None) -> float | None:
+    """Return the next reach of the axis of belief before."""
+    return None if top is None else next((reach for reach in _REACHES if reach > top), 1.0)
+
+
+def _needed(condition: Condition) -> float:
+    p = condition.surely_in
+    match condition.kind:
+        case "posterior":
+            return max(condition.before / 100 * p, condition.after / 400)
+        case "unless":
+            corner = condition.after / 100 / condition.fold
+            return max(min(2 * corner, p), condition.after / 300)
+        case "difference":
+            return max(p, condition.points / 300)
+        case _:
+            return p
+
+
+def handles(asked: Asked, top: float, high: float) -> list[Handle]:
+    """Return the handles of all conditions on a curve that reaches to `top` and `high`."""
+    return _named([_of(condition, top, high) for condition in asked.conditions])
+
+
+def map_handles(asked: Asked) -> list[Handle]:
+    """Return the handles of all conditions on the map of p and q."""
+    return _named([_on_map(condition) for condition in asked.conditions])
+
+
+def edges(asked: Asked) -> list[float]:
+    """Return the values of pq along which the handles of the map that move both ways stand."""
+    return [one.x * one.y for one in map_handles(asked) if one.along == "diagonal"]
+
+
+def _named(found: list[list[Handle]]) -> list[Handle]:
+    out: list[Handle] = []
+    for place, ones in enumerate(found, 1):
+        for one in ones:
+            label = one.label
+            if len(found) > 1:
+                label = say("web.handle.of_condition", label=label, place=place)
+            out.append(one.model_copy(update={"name": one.name + suffix(place), "label": label}))
+    return out
+
+
+def _of(condition: Condition, top: float, high: float) -> list[Handle]:
+    """The handles of one condition on the curve."""
+    p, after, fold = condition.surely_in, condition.after / 100, condition.fold
+
+    def handle(blank: str, x: float, y: float, most: float) -> Handle:
+        value = getattr(condition, blank)
+        return Handle(
+            name=blank,
+            label=say(f"web.handle.{blank}"),
+            along="across" if blank in ("before", "fold") else "up",
+            x=x,
+            y=y,
+            low=1.0 if blank == "fold" else 0.0,
+            high=most,
+            value=value,
+            text=say(f"web.handle.{blank}_is", value=value),
+        )
+
+    def slope(above: float) -> list[Handle]:
+        """The handle on the slope, which stays at its height while it is dragged sideways."""
+        y = (above + min(high, fold * min(top, p))) / 2
+        return [handle("fold", y / fold, y, _FARTHEST_FOLD)] if y > above else []
+
+    match condition.kind:
+        case "posterior":
+            before = condition.before / 100 * p
+            return [
+                handle("after", before, min(after, high), 100 * high),
+                handle("before", before, 0.0, 100 * min(1.0, top / p)),
+            ]
+        case "unless":
+            flat = min(after / fold, top) / 2
+            return [handle("after", flat, min(after, high), 100 * high), *slope(after)]
+        case "ratio":
+            return slope(0.0)
+        case "difference":
+            x = 0.4 * min(top, p)
+            y = min(high, x + condition.points / 100)
+            return [handle("points", x, y, 100 * (high - x))]
+        case _:
+            return []
+
+
+def _on_map(condition: Condition) -> list[Handle]:
+    """The handles of one condition on the map; those of the curve say what is spoken."""
+    p, before, fold = condition.surely_in, condition.before / 100, condition.fold
+    lines = {
+        "after": condition.after / 100 / fold,
+        "fold": 1 / fold,
+        "points": 1 - condition.points / 100,
+    }
+    out = []
+    for handle in _of(condition, 1.0, 1.0):
+        if condition.kind == "posterior":
+            ways = {"in": ("across", before, 1.0), "both": ("across", before, 0.5)}
+            ways["value"] = ("up", p, before)
+        else:
+            pq = min(1.0, lines[handle.name])
+            ways = {"in": ("across", pq, 1.0), "both": ("diagonal", pq**0.5, pq**0.5)}
+            ways["value"] = ("up", p, min(1.0, pq / p))
+        if condition.kind != "posterior" or handle.name == "before":
+            place = dict(zip(("along", "x", "y"), ways[condition.worry], strict=True))
+            label = say("web.handle.on_map", label=handle.label)
+            name = {"name": _MAP + handle.name, "label": label}
+            out.append(handle.model_copy(update=name | place))
+    return out
+
+
+def moved(
+    asked: Asked, name: str, place: tuple[float, float] | None, steps: int, wanted: float | None
+) -> Asked:
+    """Return the state after a handle was dragged to a place, or moved by steps of the keyboard."""
+    on_map = name.startswith(_MAP)
+    known = map_handles(asked) if on_map else handles(asked, *axis(asked, wanted))
+    handle = next((one for one in known if one.name == name), None)
+    if handle is None:
+        raise InputError("web.handle.unknown")
+    number = int(name[-1]) if name[-1].isdigit() else 1
+    blank = name.removeprefix(_MAP).rstrip("0123456789")
+    condition = asked.conditions[number - 1]
+    if place is None:
+        # A press of a key, or a pixel, is worth a round number.
+        step = 0.1 if blank == "fold" or handle.high <= 25 else 0.5 if handle.high <= 60 else 1.0
+        value = handle.value + max(-1000, min(1000, steps)) * step
+    elif on_map:
+        value = _dragged_on_map(condition, blank, place)
+    else:
+        value = _dragged(condition, blank, handle, place)
+    blanks: dict[str, Any] = {blank: _kept(condition, blank, value)}
+    rest = list(asked.conditions)
+    rest[number - 1] = replace(condition, **blanks)
+    return replace(asked, conditions=tuple(rest))
+
+
+def _dragged(condition: Condition, blank: str, handle: Handle, place: tuple[float, float]) -> float:
+    x, y = place
+    match blank:
+        case "fold":
+            return y / max(x, 1e-6)  # at the height where the hand took it
+        case "points":
+            return 100 * (y - handle.x)
+        case "before":
+            return 100 * x / condition.surely_in
+        case _:
+            return 100 * y
+
+
+def _dragged_on_map(condition: Condition, blank: str, place: tuple[float, float]) -> float:
+    x, y = (min(1.0, max(1e-6, part)) for part in place)
+    match blank:
+        case "before":
+            return 100 * (y if condition.worry == "value" else x)
+        case "fold":
+            return 1 / (x * y)
+        case "points":
+            return 100 * (1 - x * y)
+        case _:
+            return 100 * x * y * condition.fold
+
+
+def _kept(condition: Condition, blank: str, value: float) -> float:
+    """Round a value to what can be read, and keep it where a budget exists."""
+    least, most = 0.1, 99.9
+    if blank == "fold":
+        least, most = 1.1, _FARTHEST_FOLD
+    elif blank == "before":
+        most = min(most, (condition.after - least) / condition.surely_in)
+    elif condition.kind == "posterior":
+        least += condition.before * condition.surely_in
+    return round(min(max(value, least), most), 1)
+
+
+# -- the screen
 
 
 class Answer(BaseModel):
@@ -274,8 +505,9 @@ def tolerate_page(request: Request) -> Response:
     )
     along = Thread.of(request.query_params)
     if not found.problem:
-        mine = Thread.saying(tolerance=found.form.state.asked().to_mapping())
-        along = along if along.promise == mine.promise else mine
+        keys, asked = along.keys(), found.form.state.asked().to_mapping()
+        same = bool(keys) and same_promise(keys, asked)  # then its account goes along
+        along = replace(along if same else Thread(), promise=Thread.saying(tolerance=asked).promise)
     presets = [(about, link(HOME, state.to_query())) for _, state, about in preset_links()]
     return sentences_page(
         request,
