@@ -64,6 +64,11 @@ Answer: TypeAlias = Mapping[str, Sequence[Any]]
 """A small table that left the engine: the values of each column."""
 
 
+def number_of(column: str) -> str:
+    """The name under which the numbers of a column of texts are told beside it."""
+    return f"{column}\0number"
+
+
 @lru_cache(maxsize=64)
 def _compiled(operation: Any, dialect: str) -> str:
     """Return the SQL of an expression; an audit asks the same of some dozens of data sets."""
@@ -130,34 +135,28 @@ class SQLEngine(ABC):
             for i, name in enumerate(on)
         }
         values = {
-            f"_value_{i}": formulas.given(table[name], self._columns[name], self._reading)
-            for i, name in enumerate(columns)
+            name: formulas.given(table[name], self._columns[name], self._reading)
+            for name in columns
         }
-        found = self._answer(table.select(**keys, **values), say("engines.doing.read_rows"))
+        # A text is read as a number here, as its file is written, and once for each key.
+        values |= {
+            number_of(name): self._reading.number(table, name)
+            for name in columns
+            if self._columns[name] in TEXTS
+        }
+        named = {f"_value_{i}": value for i, value in enumerate(values.values())}
+        found = self._answer(table.select(**keys, **named), say("engines.doing.read_rows"))
         texts = [
             [spelled(value, column) for value in found[key_column(i)]]
             for i, column in enumerate(self._source[name] for name in on)
         ]
-        taken = {name: list(found[f"_value_{i}"]) for i, name in enumerate(columns)}
+        taken = {name: list(found[f"_value_{i}"]) for i, name in enumerate(values)}
         return list(zip(*texts, strict=True)), taken
 
     def looked_up(self, other: Looked, *, drop: bool) -> Self:
         """Return an engine with columns that another table has for the keys of each row."""
         on = other.by
-        keys = self._looked_table(other)
-        texts = {
-            name: f"_value_{i}"
-            for i, (name, kind) in enumerate(other.kinds.items())
-            if kind in TEXTS
-        }
-        # A text is read as a number once for each key, instead of once for each row.
-        numbers = {name: self._name("_number") for name in texts}
-        keys = keys.mutate(
-            **{
-                numbers[name]: self._reading.dialect.number(keys[value], other.kinds[name])
-                for name, value in texts.items()
-            }
-        )
+        keys, given = self._looked_table(other)
         rows = self._source.mutate(
             **{
                 f"_on_{i}": comparable(self._source[name], self._columns[name], self._reading)
@@ -167,10 +166,12 @@ class SQLEngine(ABC):
         same = [rows[f"_on_{i}"] == keys[key_column(i)] for i in range(len(on))]
         both = rows.join(keys, same, how="inner" if drop else "left")
         values = {
-            name: formulas.taken(both[f"_value_{i}"], kind, self._reading)
-            for i, (name, kind) in enumerate(other.kinds.items())
+            name: formulas.taken(both[given[name]], kind, self._reading)
+            for name, kind in other.kinds.items()
         }
-        own = {name: both[name] for name in (*self._source.columns, *numbers.values())}
+        numbers = {name: self._name("_number") for name in other.kinds if number_of(name) in given}
+        values |= {new: both[given[number_of(name)]] for name, new in numbers.items()}
+        own = {name: both[name] for name in self._source.columns}
         columns = {**self._columns, **other.kinds}
         return self.derived(both.select(**own, **values), columns, numbers)
 
@@ -420,18 +421,22 @@ class SQLEngine(ABC):
         types = self._key_types(cells.columns)
         return self._given(types, lambda: joinable(cells, self._source, self._columns))
 
-    def _looked_table(self, other: Looked) -> Table:
-        """Return another table by its keys; a protected one is read with the first answer."""
-        types = self._key_types(other.by)
-        for i, kind in enumerate(other.kinds.values()):
-            types[f"_value_{i}"] = formulas.GIVEN.get(kind, "string")
+    def _looked_table(self, other: Looked) -> tuple[Table, dict[str, str]]:
+        """Return another table by its keys, and the name that each of its columns has there.
+
+        A protected one is read with the first answer.
+        """
+        types = {name: formulas.GIVEN.get(kind, "string") for name, kind in other.kinds.items()}
+        types |= {number_of(name): "float64" for name, k in other.kinds.items() if k in TEXTS}
+        names = {name: f"_value_{i}" for i, name in enumerate(types)}
 
         def columns() -> list[list[Any]]:
             keys, values = other.read()
             found = joinable(KeySet(other.by, tuple(keys)), self._source, self._columns)
-            return [*found, *([values[name][code] for code in found[0]] for name in other.kinds)]
+            return [*found, *([values[name][code] for code in found[0]] for name in types)]
 
-        return self._given(types, columns, later=other.protected)
+        own = self._key_types(other.by) | {names[name]: kind for name, kind in types.items()}
+        return self._given(own, columns, later=other.protected), names
 
     def _given(
         self,
