@@ -147,7 +147,7 @@ def _applied(term: Term, parts: list[Value], reading: Reading) -> Value:
         case "=" | "!=" | "<" | "<=" | ">" | ">=":
             return _compared(term.op, *parts)
         case "+" | "-" | "*" | "/":
-            return _computed(term.op, *map(_ordinary, parts))
+            return _computed(term.op, *map(_ordinary, term.parts, parts))
         case "if":
             return ibis.ifelse(first, parts[1], parts[2])
         case "bin":
@@ -248,7 +248,9 @@ def _computed(sign: str, left: Value, right: Value) -> Value:
     return left / right.nullif(0.0)
 
 
-def _ordinary(value: Value) -> Value:
+def _ordinary(term: Term, value: Value) -> Value:
+    if term.op == "as number" and term.parts[0].type == "integer":
+        return value  # zero, or of a size between 1 and 2^63
     near = (value + _NEAR_ZERO) - _NEAR_ZERO
     return ibis.ifelse(near.abs() <= _LARGEST, near, ibis.null("float64"))
 

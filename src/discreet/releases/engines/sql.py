@@ -37,12 +37,14 @@ from discreet.releases.engines.base import (
 from discreet.releases.engines.expressions import (
     CODE,
     Dialect,
+    Keys,
     Reading,
     comparable,
     joinable,
     key_column,
     present,
     spelled,
+    told,
 )
 from discreet.releases.formula import KINDS, Term
 from discreet.releases.rows import Gathered
@@ -275,7 +277,7 @@ class SQLEngine(ABC):
         """Let go of the data, and of everything that was stored."""
 
     def _quicker(
-        self, query: Query, keys: Sequence[Table], sums: list[str], cells: int | None
+        self, query: Query, keys: Sequence[Keys], sums: list[str], cells: int | None
     ) -> dict[str, Any] | None:
         """Return the sums by a way that is quicker for these data, if the engine has one."""
         return None
@@ -309,7 +311,7 @@ class SQLEngine(ABC):
         self._check_unit(query.unit)
         factors = () if query.cells is None else query.cells.factors
         cells = None if isinstance(query.cells, Grid) else len(factors[0]) if factors else 1
-        keys = [self._key_table(factor) for factor in factors]
+        keys = [self._keys(factor) for factor in factors]
         sums = [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
         tallies = [m for m in query.measures if isinstance(m, Tally)]
         answers = self._cut(query, keys)
@@ -336,7 +338,7 @@ class SQLEngine(ABC):
             answers[tally.name] = counts
         return answers
 
-    def _cut(self, query: Query, keys: Sequence[Table]) -> dict[str, Any]:
+    def _cut(self, query: Query, keys: Sequence[Keys]) -> dict[str, Any]:
         """Count the units that are cut, for each question of that kind."""
         asked = [m for m in query.measures if isinstance(m, Cutting)]
         if not asked:
@@ -345,7 +347,7 @@ class SQLEngine(ABC):
         found = self._answer(counts, say("engines.doing.cut"))
         return {m.name: [int(found[m.name][0])] for m in asked}
 
-    def _kept_rows(self, query: Query, keys: Sequence[Table]) -> Table:
+    def _kept_rows(self, query: Query, keys: Sequence[Keys]) -> Table:
         return expressions.kept_rows(
             self._source, query, self._reading, keys, self._stored, self._best
         )
@@ -362,7 +364,7 @@ class SQLEngine(ABC):
         self,
         source: Table,
         query: Query,
-        keys: Sequence[Table],
+        keys: Sequence[Keys],
         sums: list[str],
         cells: int | None,
     ) -> dict[str, Any]:
@@ -417,9 +419,11 @@ class SQLEngine(ABC):
             types[key_column(i)] = "int64" if whole else "float64" if floating else "string"
         return types
 
-    def _key_table(self, cells: KeySet) -> Table:
-        types = self._key_types(cells.columns)
-        return self._given(types, lambda: joinable(cells, self._source, self._columns))
+    def _keys(self, cells: KeySet) -> Keys:
+        found = told(cells, self._source, self._columns)
+        if isinstance(found, int) or len(cells) <= self._reading.dialect.few_keys:
+            return found
+        return self._given(self._key_types(cells.columns), lambda: found)
 
     def _looked_table(self, other: Looked) -> tuple[Table, dict[str, str]]:
         """Return another table by its keys, and the name that each of its columns has there.
