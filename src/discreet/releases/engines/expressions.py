@@ -126,9 +126,20 @@ class Dialect:
         return value
 
 
-def unit_interval(bits: Value) -> Value:
-    """Return 64 random bits as a float of [0, 1): 53 of them, exactly."""
-    return ((bits >> 11) & (2**53 - 1)).cast("float64") / 2.0**53
+class HashedDialect(Dialect):
+    """A dialect whose draws are hashed with 63 secret bits, whatever the generator's state was."""
+
+    numbered: ClassVar[bool] = True
+    hashed: ClassVar[Callable[[Value, int], Value]]
+    """The engine's hash of a float and a seed, 64 bits."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.randbits(63)
+
+    def draw(self) -> Value:
+        """Return 53 bits of a hashed draw as a float of [0, 1), exactly."""
+        bits = type(self).hashed(ibis.random(), self._secret)
+        return ((bits >> 11) & (2**53 - 1)).cast("float64") / 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +268,8 @@ def _field_column(place: int) -> str:
     return f"_field_{place}"
 
 
-def _one(condition: Value) -> Value:
+def one(condition: Value) -> Value:
+    """Return 1 where a condition is met, and 0 where it is not or is null."""
     return ibis.ifelse(condition, ibis.literal(1, "int64"), ibis.literal(0, "int64"))
 
 
@@ -265,7 +277,7 @@ def _number(table: Table, column: str, reading: Reading) -> tuple[Value, Value]:
     """Return a column as a float, and whether it is a number at all: not null, not NaN."""
     value, kind = table[column], reading.kinds[column]
     if kind == "truth":
-        return _one(value).cast("float64"), value.notnull()
+        return one(value).cast("float64"), value.notnull()
     if kind == "integer":
         return value.cast("int64").cast("float64"), value.notnull()
     value = reading.number(table, column)
@@ -290,7 +302,7 @@ def _place(table: Table, field: Field, reading: Reading) -> Value:
     if isinstance(field, Bins):
         place = ibis.literal(-1, "int64")
         for edge in field.edges[:-1]:
-            place = place + _one(x >= edge)
+            place = place + one(x >= edge)
         inside = (x >= field.edges[0]) & (x <= field.edges[-1])
         return ibis.ifelse(there & inside, place, nothing)
     if isinstance(field, Steps):
@@ -539,7 +551,7 @@ def cut_units(
     bounds = query.contribution
     wide = own["_groups"] > bounds.groups
     deep = (own["_rows"] > bounds.rows) | (own["_most"] > bounds.rows_per_group)
-    lost = {m.name: _one(wide | deep if m.repeats else wide) for m in asked if m.field is None}
+    lost = {m.name: one(wide | deep if m.repeats else wide) for m in asked if m.field is None}
     cut = {m.name: lost[m.name] if m.field is None else own[m.name] for m in asked}
     return own.agg(**{name: ibis.coalesce(value.sum(), 0) for name, value in cut.items()})
 
@@ -548,7 +560,7 @@ def _outside(table: Table, field: Number, reading: Reading) -> Value:
     """Return 1 where a number lies outside a field, else 0."""
     x, there = _number(table, field.column, reading)
     low, high = float(field.low * field.resolution), float(field.high * field.resolution)
-    return _one(there & ((x < low) | (x > high)))
+    return one(there & ((x < low) | (x > high)))
 
 
 def tallied(kept: Table, query: Query, tally: Tally) -> Table:

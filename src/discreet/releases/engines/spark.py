@@ -41,7 +41,7 @@ import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -60,10 +60,9 @@ from discreet.releases.engines.expressions import (
     LONGEST,
     NUMERAL,
     UNIT,
-    Dialect,
+    HashedDialect,
     Value,
     packed,
-    unit_interval,
 )
 from discreet.releases.engines.spilling import Spill
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
@@ -134,11 +133,6 @@ class _Options(Config):  # type: ignore[misc]
     treat_nan_as_null: bool = False
 
 
-_hash = ibis.udf.scalar.builtin(name="xxhash64", signature=(("float64", "int64"), "int64"))(
-    lambda x, seed: None
-)
-
-
 _gathered = ibis.udf.agg.builtin(name="collect_list", signature=(("int64",), "array<int64>"))(
     lambda rank: None
 )
@@ -150,15 +144,14 @@ _cut = ibis.udf.scalar.builtin(
 )(lambda ranks, first, most: None)
 
 
-class _Spoken(Dialect):
+class _Spoken(HashedDialect):
     """Spark's dialect."""
 
     name: ClassVar[str] = "pyspark"
-    numbered: ClassVar[bool] = True
     few_keys: ClassVar[int] = 16
-
-    def __init__(self) -> None:
-        self._secret = secrets.randbits(63)
+    hashed = ibis.udf.scalar.builtin(name="xxhash64", signature=(("float64", "int64"), "int64"))(
+        lambda x, seed: None
+    )
 
     def number(self, value: Value, kind: Column) -> Value:
         if kind not in TEXTS:
@@ -173,15 +166,28 @@ class _Spoken(Dialect):
         zoned = value.type().is_timestamp() and value.type().timezone is not None
         return value.cast("string") + "+00" if zoned else value.cast("string")
 
-    def draw(self) -> Value:
-        return unit_interval(_hash(ibis.random(), self._secret))
-
     def summable(self, value: Value, size: int) -> Value:
         return value if size < _NARROW else value.cast("decimal(20, 0)")
 
 
+@contextmanager
+def _in_our_words(doing: str) -> Iterator[None]:
+    """Tell a fault of the engine without its message, which may quote data."""
+    try:
+        with warnings.catch_warnings():
+            # PySpark warns of pandas 3 wherever it meets it; nothing goes through pandas here.
+            warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+            yield
+    except (PySparkException, Py4JError, OSError, pa.ArrowException) as fault:
+        condition = getattr(fault, "getCondition", lambda: None)()
+        told = f"{type(fault).__name__}, {condition}" if condition else type(fault).__name__
+        raise DataError("engines.spark.fault", doing=doing, kind=told) from None
+
+
 class Spark(SQLEngine):
     """One table or folder, opened for one release."""
+
+    _in_our_words = staticmethod(_in_our_words)
 
     def __init__(
         self,
@@ -264,9 +270,6 @@ class Spark(SQLEngine):
                 self._session.catalog.dropTempView(view)
         self._end()
 
-    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
-        return _in_our_words(doing)
-
     def _share(self) -> float | None:
         # Of the tasks of the jobs that run; a stage that is not planned yet has none.
         if type(self._session).__module__.startswith("pyspark.sql.connect"):
@@ -279,9 +282,8 @@ class Spark(SQLEngine):
         return done / tasks if tasks else None
 
     def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
-        typed = schema.to_pyarrow()
-        arrays = [pa.array(values, t) for values, t in zip(columns, typed.types, strict=True)]
-        frame = self._session.createDataFrame(pa.Table.from_arrays(arrays, schema=typed))
+        given = pa.table(dict(zip(schema, columns, strict=True)), schema=schema.to_pyarrow())
+        frame = self._session.createDataFrame(given)
         if len(columns[0]) <= _SMALL:
             frame = functions.broadcast(frame)
         self._shown(frame, name)
@@ -476,17 +478,3 @@ _KINDS: dict[type[types.DataType], tuple[Column, str]] = {
     types.TimestampType: ("moment", "timestamp('UTC')"),
     types.TimestampNTZType: ("moment", "timestamp"),
 }
-
-
-@contextmanager
-def _in_our_words(doing: str) -> Iterator[None]:
-    """Tell a fault of the engine without its message, which may quote data."""
-    try:
-        with warnings.catch_warnings():
-            # PySpark warns of pandas 3 wherever it meets it; nothing goes through pandas here.
-            warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
-            yield
-    except (PySparkException, Py4JError, OSError, pa.ArrowException) as fault:
-        condition = getattr(fault, "getCondition", lambda: None)()
-        told = f"{type(fault).__name__}, {condition}" if condition else type(fault).__name__
-        raise DataError("engines.spark.fault", doing=doing, kind=told) from None

@@ -230,8 +230,9 @@ class SQLEngine(ABC):
         kinds |= {name: feature.kind for name, feature in features.items()}
         return self.derived(rows.group_by(list(unit)).agg(**values), kinds)
 
+    @staticmethod
     @abstractmethod
-    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
+    def _in_our_words(doing: str) -> AbstractContextManager[None]:
         """Tell a fault of the engine without its message, which may quote data."""
 
     def _share(self) -> float | None:
@@ -276,9 +277,7 @@ class SQLEngine(ABC):
     def close(self) -> None:
         """Let go of the data, and of everything that was stored."""
 
-    def _quicker(
-        self, query: Query, keys: Sequence[Keys], sums: list[str], cells: int | None
-    ) -> dict[str, Any] | None:
+    def _quicker(self, query: Query, keys: Sequence[Keys]) -> dict[str, Any] | None:
         """Return the sums by a way that is quicker for these data, if the engine has one."""
         return None
 
@@ -309,29 +308,28 @@ class SQLEngine(ABC):
     def measure(self, query: Query) -> dict[str, Any]:
         """Bound, aggregate, and return every measure by name."""
         self._check_unit(query.unit)
-        factors = () if query.cells is None else query.cells.factors
-        cells = None if isinstance(query.cells, Grid) else len(factors[0]) if factors else 1
-        keys = [self._keys(factor) for factor in factors]
-        sums = [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
+        keys = [] if query.cells is None else [self._keys(one) for one in query.cells.factors]
+        sums = _sums(query)
         tallies = [m for m in query.measures if isinstance(m, Tally)]
         answers = self._cut(query, keys)
         if not sums and not tallies:
             return answers
         if not tallies:
             if not query.unit:
-                return answers | self._whole(self._source, query, keys, sums, cells)
-            quick = self._quicker(query, keys, sums, cells)
+                return answers | self._whole(self._source, query, keys)
+            quick = self._quicker(query, keys)
             if quick is not None:
                 return answers | quick
         kept = self._kept_rows(query, keys)
         if len(tallies) + bool(sums) > 1:
             kept = self._stored(kept)
         if sums:
-            answers |= self._summed(kept, query, sums, cells)
+            answers |= self._summed(kept, query)
         for tally in tallies:
             expression = expressions.tallied(kept, query, tally)
             table = self._answer(expression, say("engines.doing.tally"))
-            counts = [[0] * tally.field.size for _ in range(cells or 0)]
+            cells = 1 if query.cells is None else len(query.cells)
+            counts = [[0] * tally.field.size for _ in range(cells)]
             columns = (table[CODE], table["_place"], table[tally.name])
             for code, place, number in zip(*columns, strict=True):
                 counts[code][place] = int(number)
@@ -352,25 +350,14 @@ class SQLEngine(ABC):
             self._source, query, self._reading, keys, self._stored, self._best
         )
 
-    def _summed(
-        self, kept: Table, query: Query, sums: list[str], cells: int | None
-    ) -> dict[str, Any]:
+    def _summed(self, kept: Table, query: Query) -> dict[str, Any]:
         expression = expressions.measured(kept, query, self._reading)
-        return self._dense(
-            self._answer(expression, say("engines.doing.aggregate_bounded")), sums, cells
-        )
+        return self._dense(expression, query, say("engines.doing.aggregate_bounded"))
 
-    def _whole(
-        self,
-        source: Table,
-        query: Query,
-        keys: Sequence[Keys],
-        sums: list[str],
-        cells: int | None,
-    ) -> dict[str, Any]:
+    def _whole(self, source: Table, query: Query, keys: Sequence[Keys]) -> dict[str, Any]:
         """Aggregate rows of which all count."""
         grouped = expressions.grouped_first(source, query, self._reading, keys)
-        return self._dense(self._answer(grouped, say("engines.doing.aggregate")), sums, cells)
+        return self._dense(grouped, query, say("engines.doing.aggregate"))
 
     def find_keys(
         self, unit: tuple[str, ...], by: tuple[str, ...], contribution: Contribution
@@ -391,7 +378,7 @@ class SQLEngine(ABC):
         cells = KeySet(by, ((),) * size)
         query = Query(unit, cells, contribution.once_per_group(), (Counting("_units"),))
         kept = self._kept_rows(query, [keys])
-        found = Found(by, tuple(self._summed(kept, query, ["_units"], size)["_units"]))
+        found = Found(by, tuple(self._summed(kept, query)["_units"]))
         self._found[id(found)] = keys
         return found
 
@@ -485,17 +472,21 @@ class SQLEngine(ABC):
         with self._doing(doing):
             return self._fetch(sql)
 
-    @staticmethod
-    def _dense(table: Answer, names: Sequence[str], cells: int | None) -> dict[str, Any]:
-        """Return one number a cell, zeros where no row was; without a size, those where one was."""
+    def _dense(self, expression: Table, query: Query, doing: str) -> dict[str, Any]:
+        """Return one number a cell, zeros where no row was; of a grid, those where one was."""
+        table = self._answer(expression, doing)
         answers: dict[str, Any] = {}
-        for name in names:
-            if cells is None:
-                whole = (int(value or 0) for value in table[name])
-                answers[name] = dict(zip(table[CODE], whole, strict=True))
-                continue
-            values = [0] * cells
-            for code, value in zip(table[CODE], table[name], strict=True):
-                values[code] = int(value or 0)
-            answers[name] = values
+        for name in _sums(query):
+            there = {
+                code: int(value or 0) for code, value in zip(table[CODE], table[name], strict=True)
+            }
+            if not isinstance(query.cells, Grid):
+                cells = 1 if query.cells is None else len(query.cells)
+                answers[name] = [there.get(cell, 0) for cell in range(cells)]
+            else:
+                answers[name] = there
         return answers
+
+
+def _sums(query: Query) -> list[str]:
+    return [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
