@@ -126,8 +126,7 @@ def _warm(query: Any) -> None:
     large, duckdb.LARGE = duckdb.LARGE, 0
     empty.measure(query)
     if query.unit:
-        names = [measure.name for measure in query.measures]
-        empty._without_the_rest(query, [empty._key_table(query.cells)], names, len(query.cells))
+        empty._without_the_rest(query, [empty._keys(query.cells)])
     empty.close()
     duckdb.LARGE = large
 

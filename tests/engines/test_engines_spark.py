@@ -84,10 +84,13 @@ def test_workers_windows_and_one_task_keep_the_same_rows(
     bounds = Contribution(rows=3, groups=3, rows_per_group=3)
     measures = (Counting("n"), Summing("s", value))
     with_duckdb = DuckDB.of(table)
-    for way in ("workers", "windows", "one task"):
-        monkeypatch.setattr(spark, "ONE_TASK", 2**22 if way == "one task" else 0)
+    for way in ("workers", "windows", "one task", "one task, few rows"):
+        in_one = way.startswith("one task")
+        monkeypatch.setattr(spark, "ONE_TASK", 2**22 if in_one else 0)
+        monkeypatch.setattr(spark, "FEW_ROWS", 2**20 if way.endswith("few rows") else 0)
         engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
-        assert engine._workers_sort() is (way != "one task")
+        assert engine._workers_sort() is not in_one
+        assert engine._few_rows is way.endswith("few rows")
         engine._sorting = way == "workers"
         for unit in ("u", "name"):
             query = Query((unit,), CELLS, bounds, measures, priority="priority")
@@ -99,7 +102,7 @@ def test_workers_windows_and_one_task_keep_the_same_rows(
 
 
 def test_few_bytes_are_bounded_in_one_stage(spark_running: Any, tmp_path: Path) -> None:
-    """Also where they are many files: one job for the answer, after that for the public keys."""
+    """Also where they are many files; few public keys need no job of their own."""
     for n in range(3):
         table = pa.table({"k": ["a", "b"], "u": [n, n + 1]})
         pq.write_table(table, tmp_path / f"{n}.parquet")
@@ -115,7 +118,7 @@ def test_few_bytes_are_bounded_in_one_stage(spark_running: Any, tmp_path: Path) 
         engine.close()
     tracker = context.statusTracker()
     stages = [tracker.getJobInfo(job).stageIds for job in tracker.getJobIdsForGroup("few")]
-    assert [len(of_job) for of_job in stages] == [1, 1]
+    assert [len(of_job) for of_job in stages] == [1]
 
 
 def test_workers_without_libraries_are_not_asked_and_this_is_said(

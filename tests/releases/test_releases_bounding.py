@@ -394,7 +394,7 @@ def test_each_row_is_as_likely_to_be_kept_of_sorted_keys() -> None:
             patch.setattr(duckdb, "LEAST_PRIORITY", 1)
             kept = engine._kept_rows(
                 Query(("unit",), CELLS, bounds, (Summing("s", tall),)),
-                [engine._key_table(CELLS)],
+                [engine._keys(CELLS)],
             )
             counts = engine._answer(kept.group_by("_field_0").agg(n=kept.count()), "")
         engine.close()

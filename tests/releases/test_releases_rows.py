@@ -280,6 +280,19 @@ def test_columns_of_a_public_table_are_looked_up(tmp_path: Path) -> None:
     assert _joined(tmp_path, table, unmatched="drop") == ([100, 0], [100])
 
 
+def test_numbers_of_a_public_table_are_read_as_its_file_is_written(tmp_path: Path) -> None:
+    (tmp_path / "wards.csv").write_text("diagnosis;beds\nC18;1.000,5\nx;2,5\n")
+    written = {"path": "wards.csv", "delimiter": ";", "decimal": ",", "thousands": "."}
+    asked = {"source": written, "by": "diagnosis", "public": True}
+    mapping = _spec(join=asked, where="beds > 1000")
+    spec = load(mapping, folder=tmp_path)
+    engine: Any = shaped(joined(DuckDB.of(VISITS), spec), spec)
+    beds = Number("beds", 0, 20_000, Fraction(1, 10))
+    query = Query(("person",), None, Contribution(3, 3, 3), (Counting("n"), Summing("s", beds)))
+    assert engine.measure(query) == {"n": [100], "s": [100 * 10_005]}
+    engine.close()
+
+
 def test_a_large_source_gives_what_a_small_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from discreet.reports.pictures import pictures
 
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
 from discreet.reports import folder
 from discreet.reports.folder import Report, report
+from discreet.reports.page import pictures
 
 
 def people() -> pa.Table:

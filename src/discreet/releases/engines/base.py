@@ -268,6 +268,16 @@ class Found:
     units: Sequence[int]
 
 
+def quoted(text: str) -> str:
+    """Return a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def named(column: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return '"' + column.replace('"', '""') + '"'
+
+
 class Engine(Protocol):
     """Where the rows are.
 

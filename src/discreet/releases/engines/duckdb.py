@@ -12,7 +12,7 @@ import math
 import os
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,10 @@ except ImportError:  # pragma: no cover - depends on what is installed
     raise InputError("engines.duckdb.not_installed") from None
 
 from discreet.releases.engines import expressions, file_of, workers
-from discreet.releases.engines.base import Column, Query
+from discreet.releases.engines.base import Column, Query, named, quoted
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import UNIT, Dialect, Value
-from discreet.releases.engines.files import Relation, named, quoted, relation
+from discreet.releases.engines.files import Relation, relation
 from discreet.releases.engines.in_memory import UNTYPED, arrow_table
 from discreet.releases.engines.spilling import Spill
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
@@ -152,6 +152,7 @@ class DuckDB(SQLEngine):
     """One source, opened for one release."""
 
     nested_units = True
+    _in_our_words = staticmethod(_in_our_words)
 
     def __init__(
         self,
@@ -246,9 +247,6 @@ class DuckDB(SQLEngine):
         self._connection.close()
         self._remove()
 
-    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
-        return _in_our_words(doing)
-
     def _share(self) -> float | None:
         # Of the two connections one is at work; the other says that it is not, by -1.
         done = max(one.query_progress() for one in (self._connection, self._counting))
@@ -298,12 +296,8 @@ class DuckDB(SQLEngine):
         for name in self._own_tables() - before:
             self._connection.execute(f"drop table {name}")
 
-    def _quicker(
-        self, query: Query, keys: Sequence[Any], sums: list[str], cells: int | None
-    ) -> dict[str, Any] | None:
-        if self._few_bind(query):
-            return self._without_the_rest(query, keys, sums, cells)
-        return None
+    def _quicker(self, query: Query, keys: Sequence[Any]) -> dict[str, Any] | None:
+        return self._without_the_rest(query, keys) if self._few_bind(query) else None
 
     def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
         """Sort keys, unit and priority above the rest, and look back as they come.
@@ -369,9 +363,7 @@ class DuckDB(SQLEngine):
         above, everything = (int(found[name][0]) for name in ("_above", "_all"))
         return above < MOST_SHARE * everything
 
-    def _without_the_rest(
-        self, query: Query, keys: Sequence[Any], sums: list[str], cells: int | None
-    ) -> dict[str, Any]:
+    def _without_the_rest(self, query: Query, keys: Sequence[Any]) -> dict[str, Any]:
         """Aggregate all rows, take away those of the units with many, and add what they may keep.
 
         A unit with no more rows than any bound keeps all of them, so only the others have to be
@@ -385,19 +377,14 @@ class DuckDB(SQLEngine):
         many = ibis.table(above.schema(), name=name)
         theirs = self._source.semi_join(many, list(unit))
         theirs = self._stored(theirs.select(*expressions.columns_of(query)))
-        everyone = expressions.with_unit(self._source, unit)
+        rows = expressions.with_unit(self._source, unit)
         kept = expressions.kept_rows(theirs, query, self._reading, keys, self._stored)
-        parts = [
-            self._whole(everyone, query, keys, sums, cells),
-            self._whole(theirs, query, keys, sums, cells),
-            self._summed(kept, query, sums, cells),
-        ]
-        return {name: _with_third(*(part[name] for part in parts)) for name in sums}
+        everyone, many_have = (self._whole(of, query, keys) for of in (rows, theirs))
+        rest = {name: _added(found, many_have[name], -1) for name, found in everyone.items()}
+        return {name: _added(rest[name], n) for name, n in self._summed(kept, query).items()}
 
     def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
-        types = schema.to_pyarrow()
-        arrays = [pa.array(values, t) for values, t in zip(columns, types.types, strict=True)]
-        given = pa.Table.from_arrays(arrays, schema=types)
+        given = pa.table(dict(zip(schema, columns, strict=True)), schema=schema.to_pyarrow())
         # A table of its own has statistics: keys in a narrow range are looked up in an array.
         self._connection.register(f"{name}_arrow", given)
         self._connection.execute(f"create table {name} as from {name}_arrow")
@@ -450,20 +437,13 @@ def _parts(connection: duckdb.DuckDBPyConnection, size: int) -> int:
     return int(parts)
 
 
-def _added(first: Any, second: Any) -> Any:
-    """Return first + second, cell by cell: of numbers, of lists, or of the cells that have rows."""
+def _added(first: Any, second: Any, sign: int = 1) -> Any:
+    """Return first ± second, cell by cell: of numbers, of lists, or of the cells that have rows."""
     if isinstance(first, list):
-        return [_added(a, b) for a, b in zip(first, second, strict=True)]
+        return [_added(a, b, sign) for a, b in zip(first, second, strict=True)]
     if isinstance(first, dict):
-        return first | {cell: first.get(cell, 0) + n for cell, n in second.items()}
-    return first + second
-
-
-def _with_third(first: Any, second: Any, third: Any) -> Any:
-    """Return first − second + third, cell by cell: of lists, or of the cells that have rows."""
-    if isinstance(first, list):
-        return [a - b + c for a, b, c in zip(first, second, third, strict=True)]
-    return {cell: n - second.get(cell, 0) + third.get(cell, 0) for cell, n in first.items()}
+        return first | {cell: first.get(cell, 0) + sign * n for cell, n in second.items()}
+    return first + sign * second
 
 
 def _lock(connection: duckdb.DuckDBPyConnection, path: Path | None) -> None:

@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from operator import xor
+from operator import and_, xor
 from typing import Any, ClassVar, TypeAlias
 
 import ibis
@@ -61,6 +61,10 @@ _WIDEST = 31
 Table: TypeAlias = Any
 Best: TypeAlias = Callable[[Table, str, int, Mapping[str, int]], Table | None]
 Value: TypeAlias = Any
+Listed: TypeAlias = list[list[Any]]
+"""The numbers of cells, and their keys in the types of the data, column by column."""
+Keys: TypeAlias = int | Listed | Table
+"""The keys of a set of cells: the first of whole numbers, a list, or a table in the engine."""
 
 # ---------------------------------------------------------------------- dialects
 
@@ -84,6 +88,8 @@ class Dialect:
     name: ClassVar[str] = "duckdb"
     numbered: ClassVar[bool] = False
     """Whether rows are ranked by their number within a unit, instead of by a look back."""
+    few_keys: ClassVar[int] = 0
+    """Up to so many keys are written into a query; to give the engine a table takes longer."""
 
     def number(self, value: Value, kind: Column) -> Value:
         """Return a column of numbers or texts as a float, null for a text that is none."""
@@ -120,9 +126,20 @@ class Dialect:
         return value
 
 
-def unit_interval(bits: Value) -> Value:
-    """Return 64 random bits as a float of [0, 1): 53 of them, exactly."""
-    return ((bits >> 11) & (2**53 - 1)).cast("float64") / 2.0**53
+class HashedDialect(Dialect):
+    """A dialect whose draws are hashed with 63 secret bits, whatever the generator's state was."""
+
+    numbered: ClassVar[bool] = True
+    hashed: ClassVar[Callable[[Value, int], Value]]
+    """The engine's hash of a float and a seed, 64 bits."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.randbits(63)
+
+    def draw(self) -> Value:
+        """Return 53 bits of a hashed draw as a float of [0, 1), exactly."""
+        bits = type(self).hashed(ibis.random(), self._secret)
+        return ((bits >> 11) & (2**53 - 1)).cast("float64") / 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,12 +224,19 @@ def typed(text: str, source: Value, kind: Column) -> int | float | str | None:
     return float(float32(text))
 
 
-def joinable(keys: KeySet, source: Table, kinds: Mapping[str, Column]) -> list[list[Any]]:
-    """Return the numbers of the cells, and their keys in the types of the data, column by column.
+def told(keys: KeySet, source: Table, kinds: Mapping[str, Column]) -> int | Listed:
+    """Return the first of keys that are one whole number after the other, else the keys."""
+    if len(keys.columns) == 1 and kinds[keys.columns[0]] == "integer" and keys.keys:
+        first = keys.keys[0][0]
+        start = int(first) if _whole(first) else 0
+        if all(key == (str(start + i),) for i, key in enumerate(keys.keys)):
+            return start
+    return joinable(keys, source, kinds)
 
-    Keys that no row could have are left out.
-    """
-    columns: list[list[Any]] = [list(range(len(keys)))]
+
+def joinable(keys: KeySet, source: Table, kinds: Mapping[str, Column]) -> Listed:
+    """Return the numbers of the cells and their keys; those that no row could have are left out."""
+    columns: Listed = [list(range(len(keys)))]
     for place, column in enumerate(keys.columns):
         texts, compared = [key[place] for key in keys.keys], source[column]
         known = {text: typed(text, compared, kinds[column]) for text in set(texts)}
@@ -244,7 +268,8 @@ def _field_column(place: int) -> str:
     return f"_field_{place}"
 
 
-def _one(condition: Value) -> Value:
+def one(condition: Value) -> Value:
+    """Return 1 where a condition is met, and 0 where it is not or is null."""
     return ibis.ifelse(condition, ibis.literal(1, "int64"), ibis.literal(0, "int64"))
 
 
@@ -252,7 +277,7 @@ def _number(table: Table, column: str, reading: Reading) -> tuple[Value, Value]:
     """Return a column as a float, and whether it is a number at all: not null, not NaN."""
     value, kind = table[column], reading.kinds[column]
     if kind == "truth":
-        return _one(value).cast("float64"), value.notnull()
+        return one(value).cast("float64"), value.notnull()
     if kind == "integer":
         return value.cast("int64").cast("float64"), value.notnull()
     value = reading.number(table, column)
@@ -277,7 +302,7 @@ def _place(table: Table, field: Field, reading: Reading) -> Value:
     if isinstance(field, Bins):
         place = ibis.literal(-1, "int64")
         for edge in field.edges[:-1]:
-            place = place + _one(x >= edge)
+            place = place + one(x >= edge)
         inside = (x >= field.edges[0]) & (x <= field.edges[-1])
         return ibis.ifelse(there & inside, place, nothing)
     if isinstance(field, Steps):
@@ -315,7 +340,7 @@ def _priority(table: Table, query: Query, reading: Reading) -> Value:
 
 
 def _rows(
-    source: Table, query: Query, reading: Reading, keys: Sequence[Table], *, unit: bool
+    source: Table, query: Query, reading: Reading, keys: Sequence[Keys], *, unit: bool
 ) -> Table:
     """Return the rows that may count, with units, cell, fields and (with units) a priority."""
     rows = with_unit(source, query.unit)
@@ -331,7 +356,7 @@ def _rows(
 
 
 def _in_cells(
-    rows: Table, wanted: Mapping[str, Value], query: Query, reading: Reading, keys: Sequence[Table]
+    rows: Table, wanted: Mapping[str, Value], query: Query, reading: Reading, keys: Sequence[Keys]
 ) -> Table:
     """Return the rows that lie in a cell, with its number and the wanted columns."""
     if query.cells is None:
@@ -348,52 +373,44 @@ def _by(place: int) -> str:
     return f"_by_{place}"
 
 
-def _numbered(rows: Table, cells: Cells, keys: Sequence[Table]) -> Table:
+def _numbered(rows: Table, cells: Cells, keys: Sequence[Keys]) -> Table:
     """Add the number of each row's cell, and leave out rows that have none.
 
-    `keys` has a table for each factor of the cells: its keys, numbered.
+    `keys` tells the keys of each factor of the cells.
     """
     place = 0
     codes = []
-    for number, (factor, table) in enumerate(zip(cells.factors, keys, strict=True)):
-        names = [key_column(i) for i in range(len(factor.columns))]
+    for number, (factor, known) in enumerate(zip(cells.factors, keys, strict=True)):
         code = f"{CODE}_{number}"
         codes.append((code, len(factor)))
-        start = _start(factor, rows[_by(place)])
-        if start is not None:
-            rows = rows.filter(rows[_by(place)].between(start, start + len(factor) - 1))
-            rows = rows.mutate(**{code: _plus(rows[_by(place)], -start)})
-            place += 1
-            continue
-        known = table.select(
-            **{code: table[CODE]}, **{f"{name}_{number}": table[name] for name in names}
-        )
-        matches = [
-            rows[_by(place + i)] == known[f"{name}_{number}"] for i, name in enumerate(names)
-        ]
-        rows = rows.join(known, matches)
-        place += len(names)
+        by = [_by(place + i) for i in range(len(factor.columns))]
+        place += len(by)
+        if isinstance(known, int):
+            rows = rows.filter(rows[by[0]].between(known, known + len(factor) - 1))
+            rows = rows.mutate(**{code: _plus(rows[by[0]], -known)})
+        elif isinstance(known, list):
+            cases = [
+                (reduce(and_, (rows[name] == one for name, one in zip(by, key, strict=True))), cell)
+                for cell, *key in zip(*known, strict=True)
+            ]
+            found = ibis.cases(*cases) if cases else ibis.null("int64")
+            rows = rows.mutate(**{code: found})
+            rows = rows.filter(rows[code].notnull())
+        else:
+            names = {f"{name}_key": known[key_column(i)] for i, name in enumerate(by)}
+            table = known.select(**{code: known[CODE]}, **names)
+            rows = rows.join(table, [rows[name] == table[f"{name}_key"] for name in by])
     whole = rows[codes[0][0]].cast("int64")
     for code, size in codes[1:]:
         whole = whole * size + rows[code]
     return rows.mutate(**{CODE: whole})
 
 
-def _start(keys: KeySet, compared: Value) -> int | None:
-    """Return the first of keys that are one whole number after the other, else None."""
-    if len(keys.columns) > 1 or not compared.type().is_integer() or not any(keys.keys):
-        return None
-    first = keys.keys[0][0]
-    start = int(first) if _whole(first) else 0
-    rising = all(key == (str(start + i),) for i, key in enumerate(keys.keys))
-    return start if rising else None
-
-
 def kept_rows(
     source: Table,
     query: Query,
     reading: Reading,
-    keys: Sequence[Table],
+    keys: Sequence[Keys],
     materialize: Materialize,
     best: Best | None = None,
 ) -> Table:
@@ -510,7 +527,7 @@ def measured(kept: Table, query: Query, reading: Reading) -> Table:
 
 
 def cut_units(
-    source: Table, query: Query, reading: Reading, keys: Sequence[Table], asked: Sequence[Cutting]
+    source: Table, query: Query, reading: Reading, keys: Sequence[Keys], asked: Sequence[Cutting]
 ) -> Table:
     """Return one row: for each question, how many units are cut.
 
@@ -534,7 +551,7 @@ def cut_units(
     bounds = query.contribution
     wide = own["_groups"] > bounds.groups
     deep = (own["_rows"] > bounds.rows) | (own["_most"] > bounds.rows_per_group)
-    lost = {m.name: _one(wide | deep if m.repeats else wide) for m in asked if m.field is None}
+    lost = {m.name: one(wide | deep if m.repeats else wide) for m in asked if m.field is None}
     cut = {m.name: lost[m.name] if m.field is None else own[m.name] for m in asked}
     return own.agg(**{name: ibis.coalesce(value.sum(), 0) for name, value in cut.items()})
 
@@ -543,7 +560,7 @@ def _outside(table: Table, field: Number, reading: Reading) -> Value:
     """Return 1 where a number lies outside a field, else 0."""
     x, there = _number(table, field.column, reading)
     low, high = float(field.low * field.resolution), float(field.high * field.resolution)
-    return _one(there & ((x < low) | (x > high)))
+    return one(there & ((x < low) | (x > high)))
 
 
 def tallied(kept: Table, query: Query, tally: Tally) -> Table:
@@ -555,7 +572,7 @@ def tallied(kept: Table, query: Query, tally: Tally) -> Table:
     )
 
 
-def grouped_first(source: Table, query: Query, reading: Reading, keys: Sequence[Table]) -> Table:
+def grouped_first(source: Table, query: Query, reading: Reading, keys: Sequence[Keys]) -> Table:
     """Return the counts and sums where rows are units: grouped by raw keys, and matched after.
 
     Nothing has to be bounded, so the data are grouped as they are, which is as fast as a plain

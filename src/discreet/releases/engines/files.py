@@ -29,7 +29,8 @@ import pyarrow.parquet as pq
 
 from discreet.errors import DataError, SpecError
 from discreet.releases.engines import is_csv
-from discreet.releases.engines.in_memory import occurs
+from discreet.releases.engines.base import named, quoted
+from discreet.releases.engines.in_memory import PER_SECOND, occurs
 from discreet.releases.source import Source
 from discreet.words import say
 
@@ -62,16 +63,6 @@ class Relation:
     """The columns that have no type of their own; None for all."""
     bytes: int | None = None
     """The size of a file whose rows cannot be counted without reading all of it."""
-
-
-def quoted(text: str) -> str:
-    """Return a text as a literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def named(column: str) -> str:
-    """Return the name of a column as SQL has it."""
-    return '"' + column.replace('"', '""') + '"'
 
 
 def relation(
@@ -302,15 +293,15 @@ def _folder(source: str, path: Path, mentioned: Mapping[str, Any] | None) -> Rel
         "hive_partitioning=true, hive_types_autocast=false)"
     )
     parts = first.relative_to(path).parts[:-1]
-    named = frozenset(part.partition("=")[0] for part in parts if "=" in part)
+    folders = frozenset(part.partition("=")[0] for part in parts if "=" in part)
     try:
         schema = pq.read_schema(first)
     except (OSError, pa.ArrowException):
-        return Relation(f"select * from {reader}", path, untyped=named)  # noqa: S608
+        return Relation(f"select * from {reader}", path, untyped=folders)  # noqa: S608
     used, unused = _stored_otherwise(schema, mentioned)
     if used:
         raise DataError("engines.duckdb.moment_in_folder", column=used[0])
-    return Relation(_ranged(reader, schema, unused), path, untyped=named)
+    return Relation(_ranged(reader, schema, unused), path, untyped=folders)
 
 
 def _stored_otherwise(
@@ -330,12 +321,9 @@ def _integer(dtype: pa.DataType) -> pa.DataType:
     return pa.int32() if dtype.bit_width == 32 else pa.int64()
 
 
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-
-
 def _moment(value: str, dtype: pa.DataType) -> str:
     """Return a stored whole number as a moment or a time of day, null if it is none."""
-    per_second = _PER_SECOND[dtype.unit]
+    per_second = PER_SECOND[dtype.unit]
     if pa.types.is_time(dtype):
         micros = f"{value} * {10**6 // per_second}" if per_second < 10**9 else f"{value} // 1000"
         found = f"time '00:00:00' + to_microseconds({micros})"

@@ -12,14 +12,18 @@ Texts are compared byte by byte.
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from collections.abc import Callable
+from datetime import datetime
+from functools import reduce
+from itertools import pairwise
+from operator import add, and_, eq, ge, gt, le, lt, mul, ne, or_, sub, truediv
 from typing import Any, TypeAlias
 
 import ibis
 
 from discreet.errors import DataError
 from discreet.releases.engines.base import TEXTS, Column
-from discreet.releases.engines.expressions import Reading, comparable, multiple
+from discreet.releases.engines.expressions import Reading, comparable, multiple, one
 from discreet.releases.formula import Term, kind_declared
 from discreet.releases.rows import Gathered
 from discreet.releases.source import Declared, pattern_of
@@ -80,9 +84,7 @@ GIVEN: dict[Column, str] = {"integer": "int64", "number": "float64", "truth": "i
 
 def given(value: Value, kind: Column, reading: Reading) -> Value:
     """Return a column of a public table as it is given to another engine."""
-    if kind == "truth":
-        return value.cast("int64")
-    if kind == "integer":
+    if kind in ("truth", "integer"):
         return value.cast("int64")
     if kind == "number":
         return reading.dialect.number(value, kind)
@@ -105,7 +107,11 @@ def lowered(value: Value) -> Value:
 # ---------------------------------------------------------------------- formulas
 
 _LARGEST, _NEAR_ZERO, _WHOLE_NUMBERS = 1e150, 1e-100, 2.0**53
-_DAYS = (date(1, 1, 1), date(9999, 12, 31))
+_MOMENTS = (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59))
+_SIGNS: dict[str, Callable[[Value, Value], Value]] = {
+    **{"and": and_, "or": or_, "=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge},
+    **{"+": add, "-": sub, "*": mul, "/": truediv},
+}
 _DTYPES = {
     "integer": "int64",
     "number": "float64",
@@ -131,28 +137,23 @@ def _applied(term: Term, parts: list[Value], reading: Reading) -> Value:
     first = parts[0]
     match term.op:
         case "and" | "or":
-            found = first
-            for part in parts[1:]:
-                found = found & part if term.op == "and" else found | part
-            return found
+            return reduce(_SIGNS[term.op], parts)
         case "not":
             return ~first
         case "is null":
             return first.isnull()
         case "in":
-            found = first == parts[1]
-            for part in parts[2:]:
-                found = found | (first == part)
-            return found
+            return reduce(or_, (first == part for part in parts[1:]))
         case "=" | "!=" | "<" | "<=" | ">" | ">=":
-            return _compared(term.op, *parts)
+            return _SIGNS[term.op](*parts)
         case "+" | "-" | "*" | "/":
-            return _computed(term.op, *map(_ordinary, parts))
+            left, right = map(_ordinary, term.parts, parts)
+            return _SIGNS[term.op](left, right.nullif(0.0) if term.op == "/" else right)
         case "if":
             return ibis.ifelse(first, parts[1], parts[2])
         case "bin":
             edges = term.value
-            rising = [(first < edge, label) for (edge, _), (_, label) in _pairs(edges)]
+            rising = [(first < end, label) for (_, label), (end, _) in pairwise(edges)]
             place = ibis.cases(*rising, else_=edges[-1][1]) if rising else edges[-1][1]
             return ibis.ifelse(first >= edges[0][0], place, ibis.null("string"))
         case "lower":
@@ -179,11 +180,11 @@ def gathered(feature: Gathered, value: Value, reading: Reading) -> Value:
     """Return what is gathered of a column over the rows of each unit, as an aggregate."""
     match feature.gathering:
         case "count":
-            return _one(value).sum().cast("int64")
+            return one(value).sum().cast("int64")
         case "any":
-            return _one(value).max() == 1
+            return one(value).max() == 1
         case "all":
-            return _one(value).min() == 1
+            return one(value).min() == 1
         case "min":
             return value.min()
         case "max":
@@ -195,16 +196,6 @@ def gathered(feature: Gathered, value: Value, reading: Reading) -> Value:
     total = reading.dialect.summable(whole, size).sum().cast("float64")
     step = number.resolution
     return total * float(step.numerator) / float(step.denominator)
-
-
-def _one(condition: Value) -> Value:
-    """Return 1 where a condition is met, and 0 where it is not or is null."""
-    return ibis.ifelse(condition, ibis.literal(1, "int64"), ibis.literal(0, "int64"))
-
-
-def _pairs(edges: Any) -> Any:
-    """Yield each inner edge after the bin that ends there."""
-    return zip(edges[1:], edges, strict=False)
 
 
 def _column(term: Term, source: Table, reading: Reading) -> Value:
@@ -222,45 +213,18 @@ def _number(value: Value) -> Value:
     return ibis.ifelse(value.isnan(), ibis.null("float64"), value)
 
 
-def _compared(sign: str, left: Value, right: Value) -> Value:
-    match sign:
-        case "=":
-            return left == right
-        case "!=":
-            return left != right
-        case "<":
-            return left < right
-        case "<=":
-            return left <= right
-        case ">":
-            return left > right
-    return left >= right
-
-
-def _computed(sign: str, left: Value, right: Value) -> Value:
-    match sign:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-    return left / right.nullif(0.0)
-
-
-def _ordinary(value: Value) -> Value:
+def _ordinary(term: Term, value: Value) -> Value:
+    if term.op == "as number" and term.parts[0].type == "integer":
+        return value  # zero, or of a size between 1 and 2^63
     near = (value + _NEAR_ZERO) - _NEAR_ZERO
     return ibis.ifelse(near.abs() <= _LARGEST, near, ibis.null("float64"))
 
 
 def _within_years(value: Value) -> Value:
-    first, last = _DAYS
     if value.type().is_timestamp():
-        zone = value.type().timezone
-        ends = (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59))
-        low, high = (ibis.literal(end, "timestamp").cast(value.type()) for end in ends)
-        if zone is None:
-            low, high = (ibis.literal(end, "timestamp") for end in ends)
+        low, high = (ibis.literal(end, "timestamp") for end in _MOMENTS)
+        if value.type().timezone is not None:
+            low, high = low.cast(value.type()), high.cast(value.type())
     else:
-        low, high = ibis.literal(first, "date"), ibis.literal(last, "date")
+        low, high = (ibis.literal(end.date(), "date") for end in _MOMENTS)
     return ibis.ifelse((value >= low) & (value <= high), value, ibis.null(value.type()))

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import DataError, SpecError
+from discreet.releases.engines.base import named
 
 UNTYPED = {b"discreet": b"untyped"}
 """What marks a column whose values have no type in common."""
@@ -53,7 +54,7 @@ def arrow_table(
     return pa.table({_NO_COLUMN: pa.nulls(found.num_rows, pa.bool_())})
 
 
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
 
 
@@ -66,9 +67,9 @@ def _limits(dtype: pa.DataType) -> tuple[int, int] | None:
         most = 10**8 if pa.types.is_date32(dtype) else _DAY * 10**11
         return -most, most
     if pa.types.is_time(dtype):
-        return 0, _DAY * _PER_SECOND[dtype.unit] - 1
+        return 0, _DAY * PER_SECOND[dtype.unit] - 1
     if pa.types.is_timestamp(dtype) or pa.types.is_duration(dtype):
-        most = 9_200_000_000_000 * min(_PER_SECOND[dtype.unit], 10**6)
+        most = 9_200_000_000_000 * min(PER_SECOND[dtype.unit], 10**6)
         return -most, most
     return None
 
@@ -188,9 +189,9 @@ def _polars(frame: Any, schema_only: bool) -> tuple[list[str], Taken]:
 
 
 def _relation(relation: Any, used: Sequence[str], schema_only: bool) -> pa.Table:
-    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in used)
+    listed = ", ".join(map(named, used))
     with _in_our_words():
-        chosen = relation.project(quoted or f"true as {_NO_COLUMN}")
+        chosen = relation.project(listed or f"true as {_NO_COLUMN}")
         return (chosen.limit(0) if schema_only else chosen).to_arrow_table()
 
 

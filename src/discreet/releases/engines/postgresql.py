@@ -25,7 +25,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from decimal import Decimal, localcontext
 from typing import Any, ClassVar
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
@@ -33,7 +33,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 import ibis
 
 from discreet.errors import DataError, InputError, SpecError
-from discreet.releases.engines.base import TEXTS, Column
+from discreet.releases.engines.base import TEXTS, Column, named, quoted
 from discreet.releases.engines.bounding import PRIORITY, best_numbered, first_in_order
 from discreet.releases.engines.expressions import (
     BLANKS,
@@ -42,11 +42,10 @@ from discreet.releases.engines.expressions import (
     LONGEST,
     NUMERAL,
     UNIT,
-    Dialect,
+    HashedDialect,
     Value,
     of_unit,
     packed,
-    unit_interval,
 )
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.words import say
@@ -98,10 +97,6 @@ def _exactly(top: int, bottom: int) -> str:
         return format(Decimal(2) ** top - (Decimal(2) ** bottom if bottom else 0), "f")
 
 
-def _string(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 _FUNCTIONS = f"""
 create function pg_temp.float_of(x numeric) returns float8 language sql immutable as $$
   select case
@@ -118,11 +113,11 @@ create function pg_temp.numeral(t text) returns float8 language sql immutable as
 create function pg_temp.number_of(t text) returns float8 language sql immutable as $$
   select case
     when length(t) > {LONGEST} then null
-    when t ~ {_string(NUMERAL)} then pg_temp.numeral(translate(t, {_string("_+" + BLANKS)}, ''))
-    when t ~ {_string(INFINITE)} then case when t ~ '-' then '-inf'::float8 else 'inf'::float8 end
+    when t ~ {quoted(NUMERAL)} then pg_temp.numeral(translate(t, {quoted("_+" + BLANKS)}, ''))
+    when t ~ {quoted(INFINITE)} then case when t ~ '-' then '-inf'::float8 else 'inf'::float8 end
     end $$;
 create function pg_temp.day_of(t text) returns date language sql immutable as $$
-  select case when t ~ {_string(DAY)} then case
+  select case when t ~ {quoted(DAY)} then case
     when right(t, 2)::int <= extract(day from
       make_date(left(t, 4)::int, substr(t, 6, 2)::int, 1) + interval '1 month' - interval '1 day')
     then make_date(left(t, 4)::int, substr(t, 6, 2)::int, right(t, 2)::int) end end $$;
@@ -131,14 +126,13 @@ create function pg_temp.ratio(x float8, step float8) returns float8 language sql
 """  # noqa: S608 - composed of constants
 
 
-class _Spoken(Dialect):
+class _Spoken(HashedDialect):
     """PostgreSQL's dialect."""
 
     name: ClassVar[str] = "postgres"
-    numbered: ClassVar[bool] = True
-
-    def __init__(self) -> None:
-        self._secret = secrets.randbits(63)
+    hashed = ibis.udf.scalar.builtin(
+        name="hashfloat8extended", signature=(("float64", "int64"), "int64")
+    )(lambda x, seed: None)
 
     def number(self, value: Value, kind: Column) -> Value:
         if kind in TEXTS:
@@ -155,9 +149,6 @@ class _Spoken(Dialect):
 
     def digest(self, text: Value) -> Value:
         return _encode(_sha256(_convert_to(text, "UTF8")), "hex")
-
-    def draw(self) -> Value:
-        return unit_interval(_hash(ibis.random(), self._secret))
 
 
 # Functions of the session, and one of the server, under the names by which Ibis calls them.
@@ -184,15 +175,25 @@ _ratio = _called(name="ratio", database="pg_temp", signature=(("float64", "float
 _hash_text = _called(name="hashtextextended", signature=(("string", "int64"), "int64"))(
     lambda text, seed: None
 )
-_hash = _called(name="hashfloat8extended", signature=(("float64", "int64"), "int64"))(
-    lambda x, seed: None
-)
+
+
+@contextmanager
+def _in_our_words(doing: str) -> Iterator[None]:
+    """Tell a fault of the engine without its message, which may quote data."""
+    try:
+        yield
+    except psycopg.Error as fault:
+        code = fault.sqlstate or say("engines.postgresql.no_code")
+        raise DataError(
+            "engines.postgresql.fault", doing=doing, kind=type(fault).__name__, code=code
+        ) from None
 
 
 class PostgreSQL(SQLEngine):
     """One table of a server, opened for one release."""
 
     nested_units = True
+    _in_our_words = staticmethod(_in_our_words)
 
     def __init__(self, connection: psycopg.Connection[Any], name: str) -> None:
         self._connection = connection
@@ -256,23 +257,20 @@ class PostgreSQL(SQLEngine):
 
     def _relation(self, name: str) -> tuple[int, parts.Composable]:
         """Return a table's number and its whole name."""
-        quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split(".", 1))
+        whole = ".".join(map(named, name.split(".", 1)))
         with self._in_our_words(say("engines.doing.find_table")):
             found = self._connection.execute(
                 "select c.oid, n.nspname, c.relname, "
                 "pg_catalog.has_any_column_privilege(c.oid, 'select') from pg_catalog.pg_class c "
                 "join pg_catalog.pg_namespace n on n.oid = c.relnamespace "
                 "where c.oid = pg_catalog.to_regclass(%s)",
-                [quoted],
+                [whole],
             ).fetchone()
         if found is None:
             raise SpecError("engines.postgresql.no_table", table=name)
         if not found[3]:
             raise DataError("engines.postgresql.no_select", table=name)
         return int(found[0]), parts.Identifier(found[1], found[2])
-
-    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
-        return _in_our_words(doing)
 
     def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
         units, width = self._source[unit].type(), sum(bits.values())
@@ -331,18 +329,6 @@ def _read(base: str, category: str) -> tuple[str, str, Column]:
         return _TYPES[base]
     # Texts (S) and enumerations (E) are text; what else there is can only tell units apart.
     return (*_TEXT, "text" if category in ("S", "E") else "other")
-
-
-@contextmanager
-def _in_our_words(doing: str) -> Iterator[None]:
-    """Tell a fault of the engine without its message, which may quote data."""
-    try:
-        yield
-    except psycopg.Error as fault:
-        code = fault.sqlstate or say("engines.postgresql.no_code")
-        raise DataError(
-            "engines.postgresql.fault", doing=doing, kind=type(fault).__name__, code=code
-        ) from None
 
 
 def _apart(source: str) -> tuple[str, str]:

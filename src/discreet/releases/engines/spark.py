@@ -21,8 +21,10 @@ all rows at once. Elsewhere, and where the workers lack NumPy or PyArrow (a warn
 rows of each unit are numbered in a window, a sort in each partition, and Spark cuts the window
 short at the bound; this takes longer, since Spark moves and compares row by row.
 
-Few bytes. What one task reads stays in one: it is bounded and added up there by a window, in one
-stage without an exchange, since starting a stage or a worker would take longer than the work.
+Few bytes. What one task reads stays in one: it is bounded and added up there, in one stage without
+an exchange, since starting a stage or a worker would take longer than the work. Of a file whose
+footer tells few rows, the ranks of each unit are gathered in an array, which is sorted and cut: all
+of them fit in memory, and Spark sorts whole numbers faster than rows. Elsewhere it is a window.
 
 Priorities. `rand()` is a generator for each partition, seeded by Spark for each query. Each draw is
 hashed together with 63 secret bits of this release, so that nothing depends on how Spark seeds.
@@ -32,18 +34,20 @@ A task that is run again draws the same.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import secrets
 import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import ibis
 import pyarrow as pa
+import pyarrow.dataset
 from ibis.config import Config
 
 from discreet.errors import DataError, InputError, SpecError
@@ -56,14 +60,16 @@ from discreet.releases.engines.expressions import (
     LONGEST,
     NUMERAL,
     UNIT,
-    Dialect,
+    HashedDialect,
     Value,
     packed,
-    unit_interval,
 )
 from discreet.releases.engines.spilling import Spill
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.releases.joining import Looked
 
 try:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -83,6 +89,8 @@ _PREFIX = "spark://"
 _SMALL = 2_000_000
 ONE_TASK = 2**22
 """The most bytes of a source that stays in one task: Spark does not divide files of this size."""
+FEW_ROWS = 2**20
+"""The most rows whose ranks are gathered in arrays; they take some 40 MB."""
 # A sum of whole numbers below 2^20 passes 2^63, which Spark would refuse, with 2^43 rows. Wider
 # ones are added up as decimals of thirty digits: 2^62 a row, 10^11 rows.
 _NARROW = 2**20
@@ -99,6 +107,8 @@ _SESSION = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.session.timeZone": "UTC",
+    # Arrays are gathered in a hash table, also for more units than Spark's 128.
+    "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": str(FEW_ROWS),
 }
 _STARTED = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -123,19 +133,25 @@ class _Options(Config):  # type: ignore[misc]
     treat_nan_as_null: bool = False
 
 
-_hash = ibis.udf.scalar.builtin(name="xxhash64", signature=(("float64", "int64"), "int64"))(
-    lambda x, seed: None
+_gathered = ibis.udf.agg.builtin(name="collect_list", signature=(("int64",), "array<int64>"))(
+    lambda rank: None
 )
+_sorted = ibis.udf.scalar.builtin(name="sort_array", signature=(("array<int64>",), "array<int64>"))(
+    lambda ranks: None
+)
+_cut = ibis.udf.scalar.builtin(
+    name="slice", signature=(("array<int64>", "int64", "int64"), "array<int64>")
+)(lambda ranks, first, most: None)
 
 
-class _Spoken(Dialect):
+class _Spoken(HashedDialect):
     """Spark's dialect."""
 
     name: ClassVar[str] = "pyspark"
-    numbered: ClassVar[bool] = True
-
-    def __init__(self) -> None:
-        self._secret = secrets.randbits(63)
+    few_keys: ClassVar[int] = 16
+    hashed = ibis.udf.scalar.builtin(name="xxhash64", signature=(("float64", "int64"), "int64"))(
+        lambda x, seed: None
+    )
 
     def number(self, value: Value, kind: Column) -> Value:
         if kind not in TEXTS:
@@ -150,27 +166,48 @@ class _Spoken(Dialect):
         zoned = value.type().is_timestamp() and value.type().timezone is not None
         return value.cast("string") + "+00" if zoned else value.cast("string")
 
-    def draw(self) -> Value:
-        return unit_interval(_hash(ibis.random(), self._secret))
-
     def summable(self, value: Value, size: int) -> Value:
         return value if size < _NARROW else value.cast("decimal(20, 0)")
+
+
+@contextmanager
+def _in_our_words(doing: str) -> Iterator[None]:
+    """Tell a fault of the engine without its message, which may quote data."""
+    try:
+        with warnings.catch_warnings():
+            # PySpark warns of pandas 3 wherever it meets it; nothing goes through pandas here.
+            warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
+            yield
+    except (PySparkException, Py4JError, OSError, pa.ArrowException) as fault:
+        condition = getattr(fault, "getCondition", lambda: None)()
+        told = f"{type(fault).__name__}, {condition}" if condition else type(fault).__name__
+        raise DataError("engines.spark.fault", doing=doing, kind=told) from None
 
 
 class Spark(SQLEngine):
     """One table or folder, opened for one release."""
 
-    def __init__(self, session: SparkSession, frame: DataFrame, end: Callable[[], None]) -> None:
+    _in_our_words = staticmethod(_in_our_words)
+
+    def __init__(
+        self,
+        session: SparkSession,
+        frame: DataFrame,
+        end: Callable[[], None],
+        *,
+        few_rows: bool = False,
+    ) -> None:
         self._session = session
         self._end = end
         self._kept: list[DataFrame] = []
         self._sorting: bool | None = None
+        self._few_rows = False
         self._views = [SOURCE]
         if ibis.options.pyspark is None:
             ibis.options.pyspark = _Options()
         with self._in_our_words(say("engines.doing.columns")):
             if _few_bytes(frame):
-                self._sorting = False
+                self._sorting, self._few_rows = False, few_rows
                 session.conf.set("spark.sql.adaptive.enabled", "false")
                 frame = frame.coalesce(1)
             fields = [(field.name, field.dataType) for field in frame.schema.fields]
@@ -187,12 +224,13 @@ class Spark(SQLEngine):
         name = source.removeprefix(_PREFIX)
         if not name or name.lower().endswith((".csv", ".csv.gz")):
             raise SpecError("engines.spark.source", source=source)
-        stored = "/" in name or name.lower().endswith(".parquet")
+        stored, few_rows = "/" in name or name.lower().endswith(".parquet"), False
         if stored and "://" not in name:
             path = path_of(name)
             if not path.exists():
                 raise SpecError("engines.spark.no_file", source=source, path=path)
             name = f"file:{path.resolve()}"  # Spark takes it as it stands, blanks and all
+            few_rows = _rows_in(path) <= FEW_ROWS
         running = SparkSession.getActiveSession()
         if running is not None and not stored:
             with _in_our_words(say("engines.spark.open", source=source)):
@@ -201,7 +239,7 @@ class Spark(SQLEngine):
         try:
             with _in_our_words(say("engines.spark.open", source=source)):
                 frame = session.read.parquet(name) if stored else session.table(name)
-            return cls(session, frame, end)
+            return cls(session, frame, end, few_rows=few_rows)
         except BaseException:
             end()
             raise
@@ -232,9 +270,6 @@ class Spark(SQLEngine):
                 self._session.catalog.dropTempView(view)
         self._end()
 
-    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
-        return _in_our_words(doing)
-
     def _share(self) -> float | None:
         # Of the tasks of the jobs that run; a stage that is not planned yet has none.
         if type(self._session).__module__.startswith("pyspark.sql.connect"):
@@ -247,9 +282,8 @@ class Spark(SQLEngine):
         return done / tasks if tasks else None
 
     def _give(self, name: str, schema: ibis.Schema, columns: Sequence[Sequence[Any]]) -> None:
-        typed = schema.to_pyarrow()
-        arrays = [pa.array(values, t) for values, t in zip(columns, typed.types, strict=True)]
-        frame = self._session.createDataFrame(pa.Table.from_arrays(arrays, schema=typed))
+        given = pa.table(dict(zip(schema, columns, strict=True)), schema=schema.to_pyarrow())
+        frame = self._session.createDataFrame(given)
         if len(columns[0]) <= _SMALL:
             frame = functions.broadcast(frame)
         self._shown(frame, name)
@@ -259,7 +293,19 @@ class Spark(SQLEngine):
         self._kept.append(frame)
         self._shown(frame, name)
 
+    def looked_up(self, other: Looked, *, drop: bool) -> Self:
+        """Return an engine with columns that another table has for the keys of each row."""
+        found = super().looked_up(other, drop=drop)
+        # A row may be there several times, once for each that a protected table has.
+        found._few_rows = self._few_rows and not other.protected
+        return found
+
     def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
+        if self._few_rows and most <= FEW_ROWS:
+            ranks = rows.select(UNIT, **{PRIORITY: packed(rows, bits)})
+            of_unit = ranks.group_by(UNIT).agg(_ranks=_gathered(ranks[PRIORITY]))
+            kept = _cut(_sorted(of_unit["_ranks"]), 1, most)
+            return of_unit.select(**{PRIORITY: kept.unnest()})
         kind = rows[UNIT].type()
         if not (kind.is_integer() or kind.is_string()) or not self._workers_sort():
             return None
@@ -384,6 +430,14 @@ def _settled(running: SparkSession) -> SparkSession:
     return session
 
 
+def _rows_in(path: Path) -> float:
+    """Return how many rows Parquet files have, by their footers; infinity if those do not tell."""
+    try:
+        return float(pyarrow.dataset.dataset(path, format="parquet").count_rows())
+    except (OSError, pa.ArrowException):
+        return math.inf
+
+
 def _few_bytes(frame: DataFrame) -> bool:
     """Whether Spark expects so few bytes that one task reads them; Spark Connect does not tell."""
     plan = getattr(frame, "_jdf", None)
@@ -424,17 +478,3 @@ _KINDS: dict[type[types.DataType], tuple[Column, str]] = {
     types.TimestampType: ("moment", "timestamp('UTC')"),
     types.TimestampNTZType: ("moment", "timestamp"),
 }
-
-
-@contextmanager
-def _in_our_words(doing: str) -> Iterator[None]:
-    """Tell a fault of the engine without its message, which may quote data."""
-    try:
-        with warnings.catch_warnings():
-            # PySpark warns of pandas 3 wherever it meets it; nothing goes through pandas here.
-            warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
-            yield
-    except (PySparkException, Py4JError, OSError, pa.ArrowException) as fault:
-        condition = getattr(fault, "getCondition", lambda: None)()
-        told = f"{type(fault).__name__}, {condition}" if condition else type(fault).__name__
-        raise DataError("engines.spark.fault", doing=doing, kind=told) from None

@@ -37,12 +37,14 @@ from discreet.releases.engines.base import (
 from discreet.releases.engines.expressions import (
     CODE,
     Dialect,
+    Keys,
     Reading,
     comparable,
     joinable,
     key_column,
     present,
     spelled,
+    told,
 )
 from discreet.releases.formula import KINDS, Term
 from discreet.releases.rows import Gathered
@@ -62,6 +64,11 @@ _LOOK = 0.2
 Table: TypeAlias = Any
 Answer: TypeAlias = Mapping[str, Sequence[Any]]
 """A small table that left the engine: the values of each column."""
+
+
+def number_of(column: str) -> str:
+    """The name under which the numbers of a column of texts are told beside it."""
+    return f"{column}\0number"
 
 
 @lru_cache(maxsize=64)
@@ -130,34 +137,28 @@ class SQLEngine(ABC):
             for i, name in enumerate(on)
         }
         values = {
-            f"_value_{i}": formulas.given(table[name], self._columns[name], self._reading)
-            for i, name in enumerate(columns)
+            name: formulas.given(table[name], self._columns[name], self._reading)
+            for name in columns
         }
-        found = self._answer(table.select(**keys, **values), say("engines.doing.read_rows"))
+        # A text is read as a number here, as its file is written, and once for each key.
+        values |= {
+            number_of(name): self._reading.number(table, name)
+            for name in columns
+            if self._columns[name] in TEXTS
+        }
+        named = {f"_value_{i}": value for i, value in enumerate(values.values())}
+        found = self._answer(table.select(**keys, **named), say("engines.doing.read_rows"))
         texts = [
             [spelled(value, column) for value in found[key_column(i)]]
             for i, column in enumerate(self._source[name] for name in on)
         ]
-        taken = {name: list(found[f"_value_{i}"]) for i, name in enumerate(columns)}
+        taken = {name: list(found[f"_value_{i}"]) for i, name in enumerate(values)}
         return list(zip(*texts, strict=True)), taken
 
     def looked_up(self, other: Looked, *, drop: bool) -> Self:
         """Return an engine with columns that another table has for the keys of each row."""
         on = other.by
-        keys = self._looked_table(other)
-        texts = {
-            name: f"_value_{i}"
-            for i, (name, kind) in enumerate(other.kinds.items())
-            if kind in TEXTS
-        }
-        # A text is read as a number once for each key, instead of once for each row.
-        numbers = {name: self._name("_number") for name in texts}
-        keys = keys.mutate(
-            **{
-                numbers[name]: self._reading.dialect.number(keys[value], other.kinds[name])
-                for name, value in texts.items()
-            }
-        )
+        keys, given = self._looked_table(other)
         rows = self._source.mutate(
             **{
                 f"_on_{i}": comparable(self._source[name], self._columns[name], self._reading)
@@ -167,10 +168,12 @@ class SQLEngine(ABC):
         same = [rows[f"_on_{i}"] == keys[key_column(i)] for i in range(len(on))]
         both = rows.join(keys, same, how="inner" if drop else "left")
         values = {
-            name: formulas.taken(both[f"_value_{i}"], kind, self._reading)
-            for i, (name, kind) in enumerate(other.kinds.items())
+            name: formulas.taken(both[given[name]], kind, self._reading)
+            for name, kind in other.kinds.items()
         }
-        own = {name: both[name] for name in (*self._source.columns, *numbers.values())}
+        numbers = {name: self._name("_number") for name in other.kinds if number_of(name) in given}
+        values |= {new: both[given[number_of(name)]] for name, new in numbers.items()}
+        own = {name: both[name] for name in self._source.columns}
         columns = {**self._columns, **other.kinds}
         return self.derived(both.select(**own, **values), columns, numbers)
 
@@ -227,8 +230,9 @@ class SQLEngine(ABC):
         kinds |= {name: feature.kind for name, feature in features.items()}
         return self.derived(rows.group_by(list(unit)).agg(**values), kinds)
 
+    @staticmethod
     @abstractmethod
-    def _in_our_words(self, doing: str) -> AbstractContextManager[None]:
+    def _in_our_words(doing: str) -> AbstractContextManager[None]:
         """Tell a fault of the engine without its message, which may quote data."""
 
     def _share(self) -> float | None:
@@ -273,9 +277,7 @@ class SQLEngine(ABC):
     def close(self) -> None:
         """Let go of the data, and of everything that was stored."""
 
-    def _quicker(
-        self, query: Query, keys: Sequence[Table], sums: list[str], cells: int | None
-    ) -> dict[str, Any] | None:
+    def _quicker(self, query: Query, keys: Sequence[Keys]) -> dict[str, Any] | None:
         """Return the sums by a way that is quicker for these data, if the engine has one."""
         return None
 
@@ -306,36 +308,35 @@ class SQLEngine(ABC):
     def measure(self, query: Query) -> dict[str, Any]:
         """Bound, aggregate, and return every measure by name."""
         self._check_unit(query.unit)
-        factors = () if query.cells is None else query.cells.factors
-        cells = None if isinstance(query.cells, Grid) else len(factors[0]) if factors else 1
-        keys = [self._key_table(factor) for factor in factors]
-        sums = [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
+        keys = [] if query.cells is None else [self._keys(one) for one in query.cells.factors]
+        sums = _sums(query)
         tallies = [m for m in query.measures if isinstance(m, Tally)]
         answers = self._cut(query, keys)
         if not sums and not tallies:
             return answers
         if not tallies:
             if not query.unit:
-                return answers | self._whole(self._source, query, keys, sums, cells)
-            quick = self._quicker(query, keys, sums, cells)
+                return answers | self._whole(self._source, query, keys)
+            quick = self._quicker(query, keys)
             if quick is not None:
                 return answers | quick
         kept = self._kept_rows(query, keys)
         if len(tallies) + bool(sums) > 1:
             kept = self._stored(kept)
         if sums:
-            answers |= self._summed(kept, query, sums, cells)
+            answers |= self._summed(kept, query)
         for tally in tallies:
             expression = expressions.tallied(kept, query, tally)
             table = self._answer(expression, say("engines.doing.tally"))
-            counts = [[0] * tally.field.size for _ in range(cells or 0)]
+            cells = 1 if query.cells is None else len(query.cells)
+            counts = [[0] * tally.field.size for _ in range(cells)]
             columns = (table[CODE], table["_place"], table[tally.name])
             for code, place, number in zip(*columns, strict=True):
                 counts[code][place] = int(number)
             answers[tally.name] = counts
         return answers
 
-    def _cut(self, query: Query, keys: Sequence[Table]) -> dict[str, Any]:
+    def _cut(self, query: Query, keys: Sequence[Keys]) -> dict[str, Any]:
         """Count the units that are cut, for each question of that kind."""
         asked = [m for m in query.measures if isinstance(m, Cutting)]
         if not asked:
@@ -344,30 +345,19 @@ class SQLEngine(ABC):
         found = self._answer(counts, say("engines.doing.cut"))
         return {m.name: [int(found[m.name][0])] for m in asked}
 
-    def _kept_rows(self, query: Query, keys: Sequence[Table]) -> Table:
+    def _kept_rows(self, query: Query, keys: Sequence[Keys]) -> Table:
         return expressions.kept_rows(
             self._source, query, self._reading, keys, self._stored, self._best
         )
 
-    def _summed(
-        self, kept: Table, query: Query, sums: list[str], cells: int | None
-    ) -> dict[str, Any]:
+    def _summed(self, kept: Table, query: Query) -> dict[str, Any]:
         expression = expressions.measured(kept, query, self._reading)
-        return self._dense(
-            self._answer(expression, say("engines.doing.aggregate_bounded")), sums, cells
-        )
+        return self._dense(expression, query, say("engines.doing.aggregate_bounded"))
 
-    def _whole(
-        self,
-        source: Table,
-        query: Query,
-        keys: Sequence[Table],
-        sums: list[str],
-        cells: int | None,
-    ) -> dict[str, Any]:
+    def _whole(self, source: Table, query: Query, keys: Sequence[Keys]) -> dict[str, Any]:
         """Aggregate rows of which all count."""
         grouped = expressions.grouped_first(source, query, self._reading, keys)
-        return self._dense(self._answer(grouped, say("engines.doing.aggregate")), sums, cells)
+        return self._dense(grouped, query, say("engines.doing.aggregate"))
 
     def find_keys(
         self, unit: tuple[str, ...], by: tuple[str, ...], contribution: Contribution
@@ -388,7 +378,7 @@ class SQLEngine(ABC):
         cells = KeySet(by, ((),) * size)
         query = Query(unit, cells, contribution.once_per_group(), (Counting("_units"),))
         kept = self._kept_rows(query, [keys])
-        found = Found(by, tuple(self._summed(kept, query, ["_units"], size)["_units"]))
+        found = Found(by, tuple(self._summed(kept, query)["_units"]))
         self._found[id(found)] = keys
         return found
 
@@ -416,22 +406,28 @@ class SQLEngine(ABC):
             types[key_column(i)] = "int64" if whole else "float64" if floating else "string"
         return types
 
-    def _key_table(self, cells: KeySet) -> Table:
-        types = self._key_types(cells.columns)
-        return self._given(types, lambda: joinable(cells, self._source, self._columns))
+    def _keys(self, cells: KeySet) -> Keys:
+        found = told(cells, self._source, self._columns)
+        if isinstance(found, int) or len(cells) <= self._reading.dialect.few_keys:
+            return found
+        return self._given(self._key_types(cells.columns), lambda: found)
 
-    def _looked_table(self, other: Looked) -> Table:
-        """Return another table by its keys; a protected one is read with the first answer."""
-        types = self._key_types(other.by)
-        for i, kind in enumerate(other.kinds.values()):
-            types[f"_value_{i}"] = formulas.GIVEN.get(kind, "string")
+    def _looked_table(self, other: Looked) -> tuple[Table, dict[str, str]]:
+        """Return another table by its keys, and the name that each of its columns has there.
+
+        A protected one is read with the first answer.
+        """
+        types = {name: formulas.GIVEN.get(kind, "string") for name, kind in other.kinds.items()}
+        types |= {number_of(name): "float64" for name, k in other.kinds.items() if k in TEXTS}
+        names = {name: f"_value_{i}" for i, name in enumerate(types)}
 
         def columns() -> list[list[Any]]:
             keys, values = other.read()
             found = joinable(KeySet(other.by, tuple(keys)), self._source, self._columns)
-            return [*found, *([values[name][code] for code in found[0]] for name in other.kinds)]
+            return [*found, *([values[name][code] for code in found[0]] for name in types)]
 
-        return self._given(types, columns, later=other.protected)
+        own = self._key_types(other.by) | {names[name]: kind for name, kind in types.items()}
+        return self._given(own, columns, later=other.protected), names
 
     def _given(
         self,
@@ -476,17 +472,21 @@ class SQLEngine(ABC):
         with self._doing(doing):
             return self._fetch(sql)
 
-    @staticmethod
-    def _dense(table: Answer, names: Sequence[str], cells: int | None) -> dict[str, Any]:
-        """Return one number a cell, zeros where no row was; without a size, those where one was."""
+    def _dense(self, expression: Table, query: Query, doing: str) -> dict[str, Any]:
+        """Return one number a cell, zeros where no row was; of a grid, those where one was."""
+        table = self._answer(expression, doing)
         answers: dict[str, Any] = {}
-        for name in names:
-            if cells is None:
-                whole = (int(value or 0) for value in table[name])
-                answers[name] = dict(zip(table[CODE], whole, strict=True))
-                continue
-            values = [0] * cells
-            for code, value in zip(table[CODE], table[name], strict=True):
-                values[code] = int(value or 0)
-            answers[name] = values
+        for name in _sums(query):
+            there = {
+                code: int(value or 0) for code, value in zip(table[CODE], table[name], strict=True)
+            }
+            if not isinstance(query.cells, Grid):
+                cells = 1 if query.cells is None else len(query.cells)
+                answers[name] = [there.get(cell, 0) for cell in range(cells)]
+            else:
+                answers[name] = there
         return answers
+
+
+def _sums(query: Query) -> list[str]:
+    return [m.name for m in query.measures if isinstance(m, (Counting, Summing))]
