@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from functools import partial
@@ -124,6 +125,31 @@ def test_another_text_is_found_by_the_manifest_and_then_by_the_ledger(
     assert problems(found.folder) == []
     (told,) = problems(found.folder, ledger=made.ledger)
     assert "not this one" in told
+
+
+@pytest.mark.parametrize(
+    ("shown", "instead"),
+    [
+        (r"(of this release</dt><dd>)[\d.]+", r"\g<1>0.000123"),
+        (r"(Spent by the account so far</dt><dd>)[^<]*", r"\g<1>ε = 0.000123"),
+        (r"(Remaining under the cap</dt><dd>)[^<]*", r"\g<1>ε = 123"),
+        (r"(<small>Cap: )[^<]*", r"\g<1>ε = 0.000123"),
+        (r"(Protected unit</dt><dd>)[^<(]*", r"\g<1>one household "),
+        (r"(What was released.*?<td class=\"figure\">)[^<]*", r"\g<1>123456"),
+        (r"<dl class=\"facts\">", r"<dl>"),
+    ],
+)
+def test_a_figure_on_the_first_page_is_that_of_the_statement(
+    found: Report, shown: str, instead: str
+) -> None:
+    """Though the manifest was written anew to fit, and without the ledger."""
+    path = found.folder / "report.html"
+    before = path.read_text(encoding="utf-8")
+    after = re.sub(shown, instead, before, count=1, flags=re.DOTALL)
+    assert after != before
+    path.write_text(after, encoding="utf-8")
+    rewritten(found.folder)
+    assert any("report.html" in told for told in problems(found.folder))
 
 
 def test_a_file_more_is_found_and_a_dot_file_is_left_aside(found: Report) -> None:

@@ -1609,6 +1609,59 @@ def check_shown(statement: dict[str, Any], folder: Path) -> Check:
         yield all(row in text for row in wanted), f"the table in {name} has these figures"
 
 
+FACT = re.compile(r"<dt>[^<]*</dt><dd>([^<]*)<small>([^<]*)</small></dd>")
+CELL = re.compile(r'<td class="figure">([^<]*)')
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def same_figures(text: str, amounts: dict[str, Any]) -> bool:
+    """Whether a text has the numbers of an amount, to the six figures that are printed."""
+    shown = [float(found.replace(",", "")) for found in NUMBER.findall(html.unescape(text))]
+    wanted = [value for value in (amounts[name] for name in ("epsilon", "delta", "rho")) if value]
+    if not shown or not wanted:
+        return not wanted and not any(shown)
+    close = (abs(a - b) <= 1.1e-5 * b for a, b in zip(shown, wanted, strict=False))
+    return len(shown) >= len(wanted) and all(close) and not any(shown[len(wanted) :])
+
+
+def check_first_page(
+    statement: dict[str, Any], release: dict[str, Any] | None, folder: Path
+) -> Check:
+    """The facts and the released numbers on the page are those of the statement and the table."""
+    text = text_of(folder / "report.html")
+    blocks = re.findall(r'<dl class="facts">(.*?)</dl>', text, re.DOTALL)
+    yield len(blocks) == 1, "report.html has one list of facts"
+    facts = FACT.findall("".join(blocks))
+    spending, guarantee = statement["spending"], statement["guarantee"]
+    nothing = dict.fromkeys(("epsilon", "delta", "rho"))
+    wanted = [spending["account_now"], spending["remaining"]]
+    if release is not None and guarantee["kind"] != "none":
+        kind = "epsilon" if guarantee["rho"] is None else "rho"
+        wanted = [
+            nothing | {kind: guarantee[kind]},
+            nothing | {"delta": guarantee["delta"]},
+            *wanted,
+        ]
+    elif release is not None:
+        wanted = [nothing, *wanted]
+    right = len(facts) == len(wanted) + 2
+    told = html.unescape(facts[0][0]) if facts else ""
+    right = right and told.startswith(statement["unit"]["subject"])
+    right = right and facts[-1][1] == statement["unit"]["adjacency"]
+    for (shown, _), amounts in zip(facts[1:-1], wanted, strict=False):
+        right = right and (bool(amounts.get("unbounded")) or same_figures(shown, amounts))
+    cap = spending["cap"]
+    right = right and (bool(cap.get("unbounded")) or same_figures(facts[-2][1], cap))
+    yield right, "the facts on the first page of report.html are those of the statement"
+    if release is None or not release.get("table"):
+        return
+    tables = re.findall(r"<caption>What was released[^<]*</caption>.*?</table>", text, re.DOTALL)
+    known = {*release["table"]["value"], *release["table"].get("published", ())}
+    odd = [cell for cell in CELL.findall("".join(tables)) if cell and cell not in known]
+    right = len(tables) == 1 and not odd
+    yield right, "the released numbers in report.html are those of the table"
+
+
 COLUMNS = ("in", "value", "joining")  # of the participant's page
 
 
@@ -1942,6 +1995,7 @@ class Report:
         self.note("beliefs", check_beliefs(statement, release or {}, account))
         self.note("beliefs", check_learned(statement, account))
         self.note("a text", check_shown(statement, folder))
+        self.note("the first page", check_first_page(statement, release, folder))
         if release is not None:
             page = check_participant(statement, release, account, folder)
             self.note("the participant's page", page)
