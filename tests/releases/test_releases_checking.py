@@ -53,6 +53,19 @@ def test_a_check_needs_neither_data_nor_ledger_and_leaves_nothing(spec: Path) ->
     assert [path.name for path in spec.parent.iterdir()] == ["release.yaml"]
 
 
+def test_a_check_says_how_a_csv_file_is_taken_to_be_written(
+    spec: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A decimal comma that was declared wrongly makes every number a missing one."""
+    spec.write_text(
+        yaml.safe_dump(SPEC | {"source": {"path": "visits.csv", "delimiter": ";", "decimal": ","}})
+    )
+    code, out = _run(capsys, "check", str(spec))
+    assert code == 0
+    assert "numbers like 1234,5" in out
+    assert any("1234,5" in note for note in discreet.check(spec).to_dict()["notes"])
+
+
 def test_a_check_costs_what_the_release_would(spec: Path) -> None:
     (spec.parent / "visits.csv").write_text("person,g,x\n1,a,3\n")
     assert discreet.check(spec).plan.to_dict() == discreet.preview(spec).plan.to_dict()

@@ -137,6 +137,10 @@ def test_a_dry_run_on_the_command_line_tells_the_accuracy_and_writes_what_it_wou
         assert all(name in accuracy for name in ("rows", "quantiles of age", "keys of sex"))
         assert ("asked.yaml" in out) is bool(write)
     assert not (tmp_path / "summary.yaml").exists()
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert not ended.value.code
+    assert "At most 1 row of each unit is counted" in capsys.readouterr().out
     assert discreet.check(tmp_path / "asked.yaml").spent["epsilon"] == 1.0
 
 

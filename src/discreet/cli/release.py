@@ -90,6 +90,7 @@ def check(
     lines = [
         say("cli.check.fits", file=file, spent=amount_text(said["spent"], "up")),
         say(f"cli.check.{found.basis}", columns=", ".join(found.columns)),
+        *said["notes"],
         *_cost_lines(said),
     ]
     emit(said, lines, as_json)
@@ -349,6 +350,8 @@ def summarize(
     ]
     lines = table(cells, ["column", "what", "", "value", "from", "to"])
     spent = amount_text(said["spent"], "up")
+    if rows is not None:
+        lines.append(say("cli.summarize.limited", rows=rows))
     lines.append(say("cli.summarize.made", release_id=said["release_id"], spec=write, spent=spent))
     emit(said, lines, as_json)
 

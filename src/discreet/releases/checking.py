@@ -88,6 +88,7 @@ class Checked(Tabular):
             "columns": [{"name": name, "kind": kind} for name, kind in self.columns.items()],
             "spent": self.spent,
             "cut": self.plan.cut(),
+            "notes": [*self.plan.as_written, *self.plan.notes],
             **self.plan.to_dict(),
         }
 
