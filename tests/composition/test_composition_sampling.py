@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.composition import loss_of
 from discreet.composition.sampling import amplified, before_sampling
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, InputError
 from discreet.guarantees import ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
 from soaking import examples
@@ -123,9 +123,9 @@ def test_two_steps_are_those_of_the_amplified_curve() -> None:
 @pytest.mark.parametrize(
     ("release", "rate", "says"),
     [
-        (PureDP(1), 0, "above 0"),
-        (PureDP(1), 1.5, "above 0"),
-        (PureDP(1), True, "above 0"),
+        (PureDP(1), 0, "at most 1"),
+        (PureDP(1), 1.5, "at most 1"),
+        (PureDP(1), True, "at most 1"),
         (PureDP(1, adjacency="local"), 0.5, "local"),
         (ProbabilisticDP(1, 0.1), 0.5, "probabilistic"),
     ],
@@ -133,3 +133,10 @@ def test_two_steps_are_those_of_the_amplified_curve() -> None:
 def test_what_has_no_rule_is_refused(release: object, rate: float, says: str) -> None:
     with pytest.raises(DiscreetError, match=says):
         amplified(release, rate)
+
+
+@pytest.mark.parametrize("rate", [5e-324, 1e-320, 1e-300, 0.0, 1.5, math.nan, True])
+def test_a_rate_at_which_nobody_is_drawn_is_refused_and_not_searched_for(rate: float) -> None:
+    with pytest.raises(InputError, match="chance of being drawn"):
+        before_sampling(PureDP(1.0), rate)
+    assert before_sampling(PureDP(1.0), 1e-12).epsilon > 20

@@ -29,11 +29,13 @@ from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, ApproxDP, ProbabilisticDP, PureDP
 from discreet.rounding import down, up
 
+_LEAST = 1e-12  # below, hardly anyone is ever drawn, and 1/rate nears the end of doubles
+
 
 def check_rate(rate: float) -> float:
-    """Return the chance of being drawn, or say that it lies above 0 and up to 1."""
-    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate <= 1:
-        raise InputError("composition.rate", rate=rate)
+    """Return the chance of being drawn, or say between which it lies."""
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not _LEAST <= rate <= 1:
+        raise InputError("composition.rate", rate=rate, least=_LEAST)
     return float(rate)
 
 
