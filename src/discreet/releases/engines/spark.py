@@ -69,7 +69,7 @@ from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.releases.joining import Looked
+    from discreet.releases.rows import Looked
 
 try:
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
