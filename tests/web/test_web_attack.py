@@ -46,6 +46,7 @@ def test_steps_are_shown_one_after_the_other(
     until(page, "document.querySelectorAll('#steps tbody tr').length > 1")
     steps = page.locator("#steps tbody tr")
     all_steps = steps.count()
+    expect(page.locator("#next")).to_be_disabled()  # all of them are shown at first
     page.click("#first")
     expect(steps).to_have_count(1)
     page.click("#next")
