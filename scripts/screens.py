@@ -20,11 +20,11 @@ from discreet.web.screens import SCREENS as KNOWN
 # name -> address, width, height
 SCREENS = {
     "screen-tolerate": ("/tolerate", 1280, 1180),
-    "screen-participant": ("/explain/me", 375, 760),
+    "screen-participant": ("/explain/me?epsilon=0.952", 375, 760),
 }
 EVERY = {
-    f"{path.strip('/').replace('/', '-')}-{width}": (path, width, None)
-    for path in (*(one.path for one in KNOWN), "/explain/me")
+    f"{path.strip('/').partition('?')[0].replace('/', '-')}-{width}": (path, width, None)
+    for path in (*(one.path for one in KNOWN), "/explain/me?epsilon=0.952")
     for width in (360, 768, 1280)
 }
 
