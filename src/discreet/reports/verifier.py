@@ -1617,7 +1617,7 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 def same_figures(text: str, amounts: dict[str, Any], cap: dict[str, Any] | None = None) -> bool:
     """Whether a text has the numbers of an amount, to the six figures that are printed.
 
-    What is left of a cap is printed to the figures of the cap.
+    What is left of a cap is printed to the figures of the cap; without a cap there are none.
     """
     shown = sorted(float(found.replace(",", "")) for found in NUMBER.findall(text))
     least = 2e-6 * max((cap or {}).get("epsilon") or 0.0, (cap or {}).get("rho") or 0.0)
@@ -1654,15 +1654,15 @@ def check_first_page(
     cap = spending["cap"]
     for (shown, _), amounts in zip(facts[1:-1], wanted, strict=False):
         left = cap if amounts is spending["remaining"] else None
-        right = right and (bool(amounts.get("unbounded")) or same_figures(shown, amounts, left))
-    right = right and (bool(cap.get("unbounded")) or same_figures(facts[-2][1], cap))
+        right = right and same_figures(shown, amounts, left)
+    right = right and same_figures(facts[-2][1], cap)
     yield right, "the facts on the first page of report.html are those of the statement"
     if release is None or not release.get("table"):
         return
     tables = re.findall(r"<caption>What was released[^<]*</caption>.*?</table>", text, re.DOTALL)
     known = {*release["table"]["value"], *release["table"].get("published", ())}
     odd = [cell for cell in CELL.findall("".join(tables)) if cell and cell not in known]
-    right = len(tables) == (1 if known else len(tables)) and not odd
+    right = not odd and (len(tables) == 1 or not known)
     yield right, "the released numbers in report.html are those of the table"
 
 
