@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from fractions import Fraction
-from itertools import groupby, pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -179,57 +178,58 @@ def test_sorted_keys_keep_the_same_rows(apart: int, worlds: list[list[Row]], R: 
     assert rows == _measured(worlds, bounds, (Counting("rows"), Summing("sum", COST)))
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(40))
-@given(st.lists(st.sampled_from(["", "a", "aa", "é", "𝒳"]), max_size=40), st.data())
-def test_the_first_of_texts_are_those_of_each_unit(units: list[str], data: st.DataObject) -> None:
-    most = data.draw(st.integers(1, 6))
-    rows = [(unit, rank) for rank, unit in enumerate(sorted(units))]
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=5)))
-    batches = [rows[a:b] for a, b in pairwise([0, *cuts, len(rows)])]
-    sorted_ = (
-        (pa.array([u for u, _ in b], pa.string()), pa.array([r for _, r in b], pa.int64()))
-        for b in batches
-    )
-    kept = [rank for part in workers.first_of_texts(sorted_, most) for rank in part.to_pylist()]
-    expected = [r for _, own in groupby(rows, key=lambda row: row[0]) for _, r in [*own][:most]]
-    assert kept == expected
-
-
-def test_units_that_are_texts_are_sorted_beside_their_keys() -> None:
-    worlds = {text: [i for i in range(40) if i % 3 == place] for place, text in enumerate("abc")}
-    table = pa.table({"unit": [t for t, own in worlds.items() for _ in own], "group": ["g"] * 40})
+@pytest.mark.slow
+@pytest.mark.parametrize("waiting", ["in memory", "in files"])
+@settings(derandomize=True, deadline=None, max_examples=20 if soaked() else 4)
+@given(st.lists(tables(), min_size=5, max_size=5), st.integers(1, 6))
+def test_units_divided_among_places_keep_the_same_rows(
+    waiting: str, worlds: list[list[Row]], R: int
+) -> None:
+    """Where units are texts, or too far apart for one integer, or all rows do not fit."""
+    bounds = Contribution.of(R, R, R, adjacency="add-remove", grouped=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duckdb, "LARGE", 0)
-        patch.setattr(duckdb, "MOST_SHARE", -1.0)
-        taken: list[bool] = []
-        patch.setattr(workers, "first_of_texts", _counted(taken, workers.first_of_texts))
+        taken = _placed(patch, waiting)
+        small = Number("bit", 0, 2**20, Fraction(1))
+        for apart in (2**58, None):  # far apart, and texts
+            assert _kept(worlds, bounds, small, apart=apart) == [_rule(w, R, R, R) for w in worlds]
+    assert len(taken) == 2
+
+
+def _placed(patch: pytest.MonkeyPatch, waiting: str) -> list[bool]:
+    """Have rows divided among places of four rows, and note that they were."""
+    patch.setattr(duckdb, "LARGE", 0)
+    patch.setattr(duckdb, "MOST_SHARE", -1.0)
+    patch.setattr(duckdb, "_PLACE", 4)
+    if waiting == "in files":
+        patch.setattr(DuckDB, "_memory", lambda _: 0)
+    taken: list[bool] = []
+    patch.setattr(workers, "looking_back", _counted(taken, workers.looking_back))
+    return taken
+
+
+@pytest.mark.parametrize("waiting", ["in memory", "in files"])
+def test_units_that_are_texts_are_divided_among_places(waiting: str) -> None:
+    texts = ["", "a", "é", "𝒳"]
+    table = pa.table({"unit": [texts[i % 4] for i in range(41)], "group": ["g"] * 41})
+    with pytest.MonkeyPatch.context() as patch:
+        taken = _placed(patch, waiting)
         bounds = Contribution.of(4, 4, 4, adjacency="add-remove", grouped=True)
         engine = DuckDB.of(table)
         for cells in (KeySet(("group",), (("g",),)), None):
             query = Query(("unit",), cells, bounds, (Counting("n"),))
-            assert engine.measure(query) == {"n": [12]}
+            assert engine.measure(query) == {"n": [16]}
+        left = [file for file in engine._spilled.rglob("*") if file.is_file()]
         engine.close()
     assert taken
-
-
-def test_units_too_far_apart_are_sorted_beside_their_keys() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duckdb, "LARGE", 0)
-        patch.setattr(duckdb, "MOST_SHARE", -1.0)
-        taken: list[bool] = []
-        patch.setattr(workers, "first_of_units", _counted(taken, workers.first_of_units))
-        bounds = Contribution.of(2, 2, 2, adjacency="add-remove", grouped=True)
-        worlds = [[(1 + i % 2, "a", 0, i) for i in range(9)]]
-        assert _kept(worlds, bounds, apart=2**60) == [{0, 1, 2, 3}]
-    assert not taken
+    assert [file.name for file in left] == ["lock"]
 
 
 def _counted(taken: list[bool], way: Any = DuckDB._without_the_rest) -> Any:
     """The way itself, noting that it was taken."""
 
-    def noted(*arguments: Any) -> Any:
+    def noted(*arguments: Any, **more: Any) -> Any:
         taken.append(True)
-        return way(*arguments)
+        return way(*arguments, **more)
 
     return noted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import re
 from datetime import date
 from fractions import Fraction
@@ -251,7 +252,8 @@ def test_a_point_between_thousands_is_read_where_decimals_have_a_comma(
 ) -> None:
     texts += ["1.234,56", "1.234", "12.345.678,9", "1.23"]
     read = (_read_by_hand(text, ".", ",") for text in texts)
-    wanted = sorted(round(min(max(x, 0), 10_000) * 100) for x in read if x is not None)
+    cents = (min(max(x / 0.01, 0), 1_000_000) for x in read if x is not None)
+    wanted = sorted(math.floor(x + 0.5) for x in cents)
     folder = tmp_path_factory.mktemp("german")
     (folder / "v.csv").write_text("\n".join(["person;cost", *(f"a;{t}" for t in texts)]))
     found = _numbers(Source(path="v.csv", delimiter=";", decimal=",", thousands=sign), folder)

@@ -78,6 +78,11 @@ class Contribution:
         """The most rows with which a unit keeps all of them, in whatever groups they are."""
         return min(self.rows, self.groups, self.rows_per_group)
 
+    @property
+    def only_rows(self) -> bool:
+        """Whether rows alone are limited: no limit of groups, or in a group, can bind."""
+        return self.rows_per_group >= self.rows <= self.groups
+
     def kept(self, *, grouped: bool) -> int:
         """The most rows with which a unit keeps all: so many are kept of one that loses some."""
         return self.untouched if grouped else min(self.rows, self.rows_per_group)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -38,8 +38,6 @@ from discreet.words import say
 
 # From so many rows on, a sample of the units says whether few rows have to be bounded at all.
 LARGE, ONE_UNIT_IN, MOST_SHARE = 1_000_000, 128, 0.3
-# A line of a CSV file is taken to have so many bytes: its lines are not counted first.
-_LINE = 16
 # Bytes of memory that reading a CSV file takes by itself, and that a run takes while it is merged.
 _READER, _BLOCKS, _MOST_PARTS = 48 * 10**6, 2**22, 16
 # Where the memory does not suffice after all, there are more parts; in the end so many.
@@ -48,8 +46,9 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
 # hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
 _ARRAY_BITS = 23
-# Keys are sorted with at least so many bits of priority, and looked at in batches.
-LEAST_PRIORITY, _BATCH = 8, 1 << 17
+# Keys are sorted with at least so many bits of priority, and looked at in batches. Where they are
+# divided among places, each has about so many rows, and a row that waits takes about so many bytes.
+LEAST_PRIORITY, _BATCH, _PLACE, _WAITING = 8, 1 << 18, 1 << 19, 32
 
 
 class _TooLargeError(DataError):
@@ -161,10 +160,12 @@ class DuckDB(SQLEngine):
         spill: Spill,
         untyped: Collection[str] | None = (),
         options: Source | None = None,
-        size: int | None = None,
+        lines: Relation | None = None,
     ) -> None:
-        self._connection, self._counting, self._bytes = connection, counting, size
-        self._parts = 1 if size is None else _parts(connection, size)
+        self._connection, self._counting, self._lines = connection, counting, lines
+        self._parts = 1 if lines is None else _parts(connection, lines.bytes or 0)
+        self._part, self._passed = 1, -1.0
+        self._spilled = spill.path
         # Also if a signal cuts in before anyone can close it.
         self._remove = weakref.finalize(self, spill.remove)
         with self._in_our_words(say("engines.doing.columns")):
@@ -206,7 +207,7 @@ class DuckDB(SQLEngine):
             connection = _connected(spill.path)
             counting = connection.cursor()
             untyped: Collection[str] | None = ()
-            size = given.bytes if isinstance(given, Relation) else None
+            lines = given if isinstance(given, Relation) and given.bytes is not None else None
             with _in_our_words(say("engines.doing.open")):
                 # A moment with an offset is the same key on every machine.
                 connection.execute("set TimeZone = 'UTC'")
@@ -236,7 +237,7 @@ class DuckDB(SQLEngine):
                     connection.register(SOURCE, given)
                     counting.register(SOURCE, given)
                     _lock(connection, None)
-            return cls(connection, counting, spill, untyped, options, size)
+            return cls(connection, counting, spill, untyped, options, lines)
         except BaseException:
             spill.remove()
             raise
@@ -248,17 +249,19 @@ class DuckDB(SQLEngine):
         self._remove()
 
     def _share(self) -> float | None:
-        # Of the two connections one is at work; the other says that it is not, by -1.
-        done = max(one.query_progress() for one in (self._connection, self._counting))
-        return min(done / 100, 1.0) if done >= 0 else None
+        # Of the two connections one is at work; the other says that it is not, by -1. Of rows that
+        # come in batches the share that came is known better.
+        done = max(one.query_progress() for one in (self._connection, self._counting)) / 100
+        done = done if self._passed < 0 else self._passed
+        return min(done, 1.0) if done >= 0 else None
 
     def measure(self, query: Query) -> dict[str, Any]:
         """Bound, aggregate, and return every measure by name.
 
-        What does not fit in memory is done in parts, each of some units: all that is measured of a
-        unit depends on its own rows, so what the parts give is added up.
+        What the engine itself cannot sort in its memory is done in parts, each of some units: all
+        that is measured of a unit depends on its own rows, so what the parts give is added up.
         """
-        parts = self._parts
+        parts = 1 if self._sorts_apart(query) else self._parts
         while query.unit:
             self._give_waiting()
             before = self._own_tables()
@@ -279,11 +282,16 @@ class DuckDB(SQLEngine):
         for part in range(parts):
             rows = expressions.part_of(self._source, query.unit, part, parts)
             engine = self.derived(rows, self._columns)
-            engine._bytes = None if self._bytes is None else self._bytes // parts
+            engine._part = self._part * parts
             for name, found in engine._in_parts(query, 1).items():
                 answers[name] = _added(answers[name], found) if name in answers else found
             self._drop_all_but(before)
         return answers
+
+    def _sorts_apart(self, query: Query) -> bool:
+        """Say whether rows are sorted by `_best`, which needs no memory of the engine's."""
+        one_group = query.cells is None or query.contribution.only_rows
+        return one_group and len(query.unit) == 1 and _plain(self._source[query.unit[0]].type())
 
     def _own_tables(self) -> set[str]:
         listed = self._connection.execute(
@@ -300,60 +308,117 @@ class DuckDB(SQLEngine):
         return self._without_the_rest(query, keys) if self._few_bind(query) else None
 
     def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
-        """Sort keys, unit and priority above the rest, and look back as they come.
+        """Keep the best rows of each unit with NumPy, which sorts plain numbers many times faster.
 
         A key is one integer where units are whole numbers that leave room for a few bits of
-        priority; beside it stand units that are texts.
+        priority, and all keys are sorted at once if they fit. Otherwise units and ranks are divided
+        among places, by unit, and bounded place by place.
         """
-        units = self._source[unit]
-        if not self._large():
-            return None
-        if units.type().is_string():
-            rows = rows.mutate(**{PRIORITY: expressions.packed(rows, bits)})
-            texts = rows.select(UNIT, PRIORITY).order_by(UNIT, PRIORITY)
-            return self._kept(texts, lambda batches: workers.first_of_texts(batches, most))
-        if not units.type().is_integer():
+        count, kind = self._rows_about(), self._source[unit].type()
+        if count < LARGE or not _plain(kind):
             return None
         width = sum(bits.values())
-        low, room = self._room(unit, width)
-        if room < LEAST_PRIORITY:
-            return None
-        above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})
-        keys = above.select(**{PRIORITY: expressions.packed(above, bits)}).order_by(PRIORITY)
+        at_once = count * 8 <= self._memory() // 8
+        if kind.is_integer() and at_once:
+            low, room = self._room(unit, width)
+            if room >= LEAST_PRIORITY:
+                above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})
+                keys = above.select(**{PRIORITY: expressions.packed(above, bits)})
+                return self._sorted(keys, count, most, width + room, width)
+        return self._by_place(rows, count, most, bits)
 
-        def first(batches: Iterator[tuple[pa.Array]]) -> Iterator[pa.Array]:
-            sorted_ = (keys.to_numpy() for (keys,) in batches)
-            return map(pa.array, workers.first_of_units(sorted_, most, width + room, width))
+    def _sorted(self, keys: Any, count: int, most: int, below: int, width: int) -> Any:
+        """Return the keys that are kept of all keys, sorted at once."""
+        with self._reading_rows(keys, count) as batches:
+            found = workers.sorted_keys((batch.column(0).to_numpy() for batch in batches), count)
+            slices = (found[start : start + _BATCH] for start in range(0, len(found), _BATCH))
+            kept = map(pa.array, workers.first_of_units(slices, most, below, width))
+            return self._held(kept, at_once=True)
 
-        return self._kept(keys, first)
+    def _by_place(self, rows: Any, count: int, most: int, bits: Mapping[str, int]) -> Any:
+        """Return the ranks that are kept, of units divided among places by their hash.
 
-    def _kept(self, keys: Any, first: Callable[[Iterator[Any]], Iterator[pa.Array]]) -> Any:
-        """Store the keys that are kept of sorted ones; no more than a batch is held on the way."""
-        sql, name = self._sql(keys), self._name("_best")
-        kind = keys[PRIORITY].type()
-        with self._doing(say("engines.doing.bound")):
-            self._counting.execute(
-                f"create table {name} ({PRIORITY} {'double' if kind.is_floating() else 'bigint'})"
-            )
-            batches = self._connection.sql(sql).to_arrow_reader(_BATCH)
-            for kept in first(batch.columns for batch in batches):
-                self._counting.register(f"{name}_arrow", pa.table({PRIORITY: kept}))
-                self._counting.execute(f"insert into {name} from {name}_arrow")
-                self._counting.unregister(f"{name}_arrow")
-        return ibis.table({PRIORITY: kind}, name=name)
+        What waits for its turn is held in memory if it fits, and else in files of the engine's own
+        folder.
+        """
+        places, texts = count // _PLACE + 1, rows[UNIT].type().is_string()
+        rows = rows.mutate(
+            **{
+                UNIT: rows[UNIT] if texts else rows[UNIT].cast("int64"),
+                PRIORITY: expressions.packed(rows, bits),
+                "_place": expressions.place_of([rows[UNIT]], places).cast("int32"),
+            }
+        )
+        at_once = count * _WAITING <= self._memory() // 4
+        blocks = workers.Blocks(None if at_once else self._spilled / self._name("blocks"), places)
+        with self._reading_rows(rows.select(UNIT, PRIORITY, "_place"), count) as batches:
+            for batch in workers.parted(places)(batches):
+                blocks.write(batch)
+        bounded, doing = workers.looking_back(most, texts=texts), say("engines.doing.bound")
 
-    def _large(self) -> bool:
-        if self._bytes is not None:
-            return self._bytes >= LARGE * _LINE
+        def kept() -> Iterator[pa.Array]:
+            for place in range(places):
+                if self._progress is not None:
+                    self._progress(doing, place, places)
+                yield from (one.column(0) for one in bounded(blocks.read(place)))
+
+        with self._in_our_words(doing):
+            return self._held(kept(), at_once=at_once)
+
+    def _held(self, kept: Iterable[pa.Array], *, at_once: bool) -> Any:
+        """Make a table of what is kept, in memory or such that the engine can spill it.
+
+        It replaces that of the query before, which was answered.
+        """
+        if at_once:
+            name = "_kept"
+            table = pa.table({PRIORITY: pa.chunked_array(list(kept), pa.int64())})
+            self._connection.register(name, table)
+        else:
+            name = "_stored_kept"
+            self._counting.execute(f"create or replace table {name} ({PRIORITY} bigint)")
+            for one in kept:
+                self._counting.register("_more", pa.table({PRIORITY: one}))
+                self._counting.execute(f"insert into {name} from _more")
+                self._counting.unregister("_more")
+        return ibis.table({PRIORITY: "int64"}, name=name)
+
+    @contextmanager
+    def _reading_rows(self, rows: Any, count: int) -> Iterator[Iterator[pa.RecordBatch]]:
+        """Give about so many rows in batches; no more than a few are held on the way."""
+        sql = self._sql(rows)
+
+        def passing() -> Iterator[pa.RecordBatch]:
+            for batch in self._connection.sql(sql).to_arrow_reader(_BATCH):
+                self._passed += batch.num_rows / count
+                yield batch
+
+        try:
+            self._passed = 0.0
+            with self._doing(say("engines.doing.read_rows")):
+                yield passing()
+        finally:
+            self._passed = -1.0
+
+    def _rows_about(self) -> int:
+        """Return how many rows there are; of a CSV file, about how many."""
+        doing = say("engines.doing.count_rows")
+        if self._lines is not None:
+            with self._in_our_words(doing):
+                return self._lines.rows_about() // self._part
         rows = self._source.agg(_n=self._source.count())
-        return bool(self._answer(rows, say("engines.doing.count_rows"))["_n"][0] >= LARGE)
+        return int(self._answer(rows, doing)["_n"][0])
+
+    def _memory(self) -> int:
+        return _limit_of(self._connection)[1]
 
     def _few_bind(self, query: Query) -> bool:
         """Say whether few rows belong to units that bounding can touch, judged by a sample.
 
         The answer decides the way and not the result, which is the same by both.
         """
-        if not self._large():
+        once = self._lines is not None and self._sorts_apart(query)  # a CSV file is read once
+        if once or self._rows_about() < LARGE:
             return False
         most = query.contribution.untouched
         sample = expressions.sampled_share(
@@ -420,15 +485,26 @@ def _connected(spill: Path) -> duckdb.DuckDBPyConnection:
         raise InputError("engines.duckdb.memory", most=most) from None
 
 
+def _plain(kind: Any) -> bool:
+    """Say whether values are texts, or whole numbers of at most 64 bits with a sign."""
+    return bool(kind.is_string() or (kind.is_integer() and not kind.is_uint64()))
+
+
+def _limit_of(connection: duckdb.DuckDBPyConnection) -> tuple[str, int]:
+    """Return how much memory the engine may take: as it says it, and in bytes."""
+    ((said,),) = connection.execute("select current_setting('memory_limit')").fetchall()
+    number, unit = said.split()
+    return said, int(float(number) * 1024 ** _UNITS.index(unit))
+
+
 def _parts(connection: duckdb.DuckDBPyConnection, size: int) -> int:
     """Return in how many parts a CSV file of that size is sorted; refuse too little memory for it.
 
     A sort that is spilled is merged with a block of each of its runs in memory; a run is as long as
     the memory is large. So what can be sorted at once grows with its square.
     """
-    ((said,),) = connection.execute("select current_setting('memory_limit')").fetchall()
-    number, unit = said.split()
-    room = float(number) * 1024 ** _UNITS.index(unit) - _READER
+    said, most = _limit_of(connection)
+    room = most - _READER
     parts = math.ceil(size * _BLOCKS / room**2) if room > 0 else math.inf
     if parts > _MOST_PARTS:
         least = _READER + math.sqrt(size * _BLOCKS / _MOST_PARTS)

@@ -431,7 +431,7 @@ def kept_rows(
         contribution = replace(contribution, rows=most, groups=most, rows_per_group=most)
     fields = [_field_column(i) for i in range(len(fields_of(query)))]
     sizes = {name: field.size + 1 for name, field in zip(fields, fields_of(query), strict=True)}
-    if contribution.rows_per_group >= contribution.rows <= contribution.groups:
+    if contribution.only_rows:
         # Groups are not ranked and not limited: the cell is only carried along.
         sizes[GROUP] = 1 if query.cells is None else len(query.cells)
     bits = {name: max(1, (size - 1).bit_length()) for name, size in sizes.items()}
@@ -629,10 +629,14 @@ def marked(source: Table, unit: Sequence[str], reading: Reading) -> Value:
 def part_of(source: Table, unit: Sequence[str], part: int, parts: int) -> Table:
     """Return the rows of one unit in so many."""
     rows = with_unit(source, unit)
-    names = [rows[column].hash() for column in unit]
+    return rows.filter(place_of([rows[column] for column in unit], parts) == part)
+
+
+def place_of(unit: Sequence[Value], places: int) -> Value:
+    """Return one of so many places for each unit, by the hash of its columns."""
     # The sample below is of a share of the hashes as well, so that other bits decide here.
-    mixed = (reduce(xor, names) >> 8) & (2**32 - 1)
-    return rows.filter(mixed % parts == part)
+    mixed = (reduce(xor, (column.hash() for column in unit)) >> 8) & (2**32 - 1)
+    return mixed % places
 
 
 def sampled_share(

@@ -1,9 +1,10 @@
 """What NumPy does to bound: over keys that DuckDB has sorted, and in Spark's Python workers.
 
 DuckDB. A key is one integer: the unit, below it the priority, below that what a row carries. They
-come sorted, and `first_of_units` keeps the first of each unit. Where the bits of a priority do not
+are sorted, and `first_of_units` keeps the first of each unit. Where the bits of a priority do not
 tell the last row that is kept from the next, lots are drawn among all rows that share them: they
-stand for the bits that had no room. Units that are texts come beside their keys (`first_of_texts`).
+stand for the bits that had no room. Units that are texts or wide numbers, and rows that do not fit
+in memory, are bounded as for Spark, with `Blocks` in place of the exchange.
 
 Spark. Rows come as three columns: the unit, its rank, which is one integer, the least of which are
 the best (its lowest bits carry the cell and the values), and the place where rows of the unit are
@@ -21,6 +22,7 @@ nothing of this package. Both are imported inside, since the driver may have no 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.releases.engines.bounding import PRIORITY
@@ -73,20 +75,56 @@ def _first(keys: Keys, most: int, below: int, width: int) -> Keys:
     return keys[kept]
 
 
-def first_of_texts(sorted_: Iterable[tuple[pa.Array, pa.Array]], most: int) -> Iterator[pa.Array]:
-    """Yield, of batches of units that are texts and their ranks, the first `most` of each unit."""
+def sorted_keys(batches: Iterable[Keys], about: int) -> Keys:
+    """Return all keys in order, in one array that grows if there are more than told."""
     import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
-    last: pa.Array | None = None
-    for names, ranks in sorted_:
-        units = names if last is None else pa.concat_arrays([last, names])
-        kept = np.ones(len(units), bool)
-        if len(units) > most:
-            kept[most:] = pc.not_equal(units[most:], units[:-most]).to_numpy(zero_copy_only=False)
-        yield ranks.filter(pa.array(kept[len(units) - len(names) :]))
-        last = units[-most:]
+    keys, end = np.empty(about, np.int64), 0
+    for batch in batches:
+        start, end = end, end + len(batch)
+        if end > len(keys):
+            keys.resize(end + end // 4, refcheck=False)
+        keys[start:end] = batch
+    found = keys[:end]
+    found.sort()
+    return found
+
+
+class Blocks:
+    """What `parted` gives, place by place, in memory or in files of a folder until it is read."""
+
+    def __init__(self, folder: Path | None, places: int) -> None:
+        self._held: list[list[pa.RecordBatch]] = [[] for _ in range(places)]
+        self._files = [] if folder is None else [folder / str(place) for place in range(places)]
+        self._writers: list[Any] = []
+        if folder is not None:
+            folder.mkdir(mode=0o700)
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Keep a batch: one row for each place."""
+        import pyarrow as pa
+
+        if self._files and not self._writers:
+            self._writers = [pa.ipc.new_stream(str(file), batch.schema) for file in self._files]
+        for place, held in enumerate(self._held):
+            one = batch.slice(place, 1)
+            if self._writers:
+                self._writers[place].write_batch(one)
+            else:
+                held.append(one)
+
+    def read(self, place: int) -> Iterator[pa.RecordBatch]:
+        """Give what was kept of a place, and let go of it."""
+        import pyarrow as pa
+
+        if not self._writers:
+            held, self._held[place] = self._held[place], []
+            yield from held
+            return
+        self._writers[place].close()
+        with pa.ipc.open_stream(str(self._files[place])) as reader:
+            yield from reader
+        self._files[place].unlink()
 
 
 def parted(places: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
