@@ -447,4 +447,5 @@ def test_spent_and_cap_do_not_contradict_each_other(discreet: Discreet) -> None:
     rows = dict(line.split(maxsplit=1) for line in shown.splitlines()[:6] if line.strip())
     cap = float(rows["cap"].split("=")[1])
     told = [float(x) for x in re.findall(r"ε = ([\d.]+\d)", charged + shown)]
+    assert "(person)" not in shown  # “one person” says it
     assert {*told} == {cap}  # the charge, the sum, the promise and the cap are one figure

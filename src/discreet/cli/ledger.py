@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
 
 app = typer.Typer(
-    help=catalogue().entry("help.ledger.about"),
+    help=catalogue().entry("commands.does.ledger"),
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -444,9 +444,10 @@ def _account_lines(account: Account) -> list[str]:
     from discreet.statements.presenter import spent_and_cap
 
     used, most = spent_and_cap(account.spent, account.cap)
+    kind = "" if account.unit in str(account.subject).split() else f" ({account.unit})"
     rows = [
         ["account", account.name],
-        ["unit", f"{account.subject} ({account.unit}), {account.adjacency.value}"],
+        ["unit", f"{account.subject}{kind}, {account.adjacency.value}"],
         ["filter", account.filter.value],
         ["spent", used],
     ]

@@ -249,7 +249,7 @@ def _release_lines(said: dict[str, Any]) -> list[str]:
         if said["series"] is None
         else say("cli.release.slot", spent=spent, left=left, **said["series"]),
         *(f"  {line}" for line in accuracy_lines(said)),
-        f"Ledger head: {said['head']}",
+        say("cli.release.head", head=said["head"]),
         *(f"  {path}" for path in said["files"]),
     ]
 

@@ -312,7 +312,11 @@ def statement(said: Mapping[str, Any]) -> str:
     left, sensitive = said["remaining"], said["spec"].get("sensitive")
     spent = said["account_spent"]
     cap = added(spent, left)
-    named = flat(", ".join(unit.get("column") or []))
+    columns = unit.get("column") or []
+    named = subject
+    if columns:
+        names = {"names": flat(", ".join(columns)), "many": len(columns)}
+        named = text("statements.unit_columns", unit=subject, **names)
     beyond = "beyond_person" if unit["unit"] in ("person", "household") else "beyond_record"
     bounds = plan["contributions"].values()
     most = {name: max(one[name] for one in bounds) for name in ("rows", "groups")}
@@ -333,8 +337,7 @@ def statement(said: Mapping[str, Any]) -> str:
         _say("made", release=said["release_id"], at=said["made"]),
         _say(
             "unit",
-            unit=subject,
-            columns=named and f" ({named})",
+            unit=named,
             neighbours=_say(f"neighbours.{unit['adjacency']}"),
         ),
         _say("this", amount=stated_amount(said["spent"], cap)),

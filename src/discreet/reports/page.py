@@ -46,7 +46,7 @@ _USUAL = 0.3  # neither rare nor even
 _ROWS = 200
 _SIGNS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _INNER = re.compile(r'\s(?:role|aria-[a-z]+)="[^"]*"')
-_DATE = re.compile(r"\b\d{4}-\d\d-\d\d(T[\d:+]+)?\b")
+_WHOLE = re.compile(r"\b\d{4}-\d\d-\d\d(T[\d:+]+)?\b|[εδρ] = [\d.e-]*\d")
 
 
 def page(
@@ -289,8 +289,8 @@ def unprotected(statement: Statement) -> str:
 
 
 def _whole(text: str) -> str:
-    """A text as HTML; no date in it is broken at its hyphens."""
-    return _DATE.sub(r'<span class="whole">\g<0></span>', escape(text))
+    """A text as HTML; no date and no amount in it is broken across lines."""
+    return _WHOLE.sub(r'<span class="whole">\g<0></span>', escape(text))
 
 
 def _paragraphs(texts: Iterable[str], kind: str = "") -> str:

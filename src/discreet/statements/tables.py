@@ -28,6 +28,7 @@ _FIGURES = {
     "low",
     "high",
     "number",
+    "cost",
     "spent",
     "count",
     "before",
@@ -311,7 +312,10 @@ def _release_lines(facts: Facts, cap: Facts) -> dict[str, str]:
 def _unit(unit: Facts) -> str:
     """The unit, with the columns that name it."""
     names = ", ".join(unit.get("columns", ())) if unit["unit"] != "partition" else ""
-    return f"{unit['subject']} ({names})" if names else str(unit["subject"])
+    subject, many = str(unit["subject"]), len(unit.get("columns", ()))
+    return (
+        say("statements.unit_columns", unit=subject, names=names, many=many) if names else subject
+    )
 
 
 def _bounds(bounds: Facts) -> str:
