@@ -75,12 +75,8 @@ def compose(
         if value is not None and value < float("inf")
     ]
     payload = found.to_dict() | ({"accounts": held} if held else {})
-    lines = [
-        _headline(found),
-        f"  by {found.theorem}",
-        "",
-        *(table(rows, ["method", "epsilon", ""]) if rows else ()),
-    ]
+    lines = [_headline(found), f"  by {found.theorem}"]
+    lines += ["", *table(rows, ["method", "epsilon", ""])] if rows else []
     if held:
         lines.insert(
             0, say("cli.compose.accounts", names=", ".join(one["account"] for one in held))
