@@ -165,6 +165,12 @@ def figures_apart(spent: Mapping[str, Any], limit: Mapping[str, Any], least: int
     return next(filter(fits, range(least, 17)), 17)
 
 
+def added(spent: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, float]:
+    """Return the cap of which so much is spent and so much is left."""
+    names = [n for n in _SIGNS if None not in (spent.get(n), left.get(n))]
+    return {n: spent[n] + left[n] for n in names}
+
+
 def _figures(x: float, side: Literal["up", "down"]) -> str:
     return f"{x:g}" if math.isinf(x) else number(x, side, FIGURES).replace(",", "")
 

@@ -19,7 +19,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from discreet.auditing import Audit, audit, probe
-from discreet.auditing.claims import Claim
+from discreet.auditing.claims import Claim, Shown
 from discreet.auditing.events import (
     Event,
     Score,
@@ -28,6 +28,9 @@ from discreet.auditing.events import (
     collected,
     edges_of,
     judged,
+)
+from discreet.auditing.events import (
+    Tested as OfEvent,
 )
 from discreet.auditing.neighbours import TARGET, neighbours
 from discreet.auditing.path import Replay, columns_of, opened, raised, trial
@@ -333,6 +336,13 @@ class TestAudit:
         assert broken.to_dict()["epsilon_lower"] > 1
         assert "NOT" in repr(broken)
 
+    def test_the_worst_pair_is_the_one_that_came_nearest(self) -> None:
+        of = {"event": "", "hits": (0, 0), "trials": 1}
+        small = OfEvent("crowding out", "a call", shown=Shown(0.0, 0.1, 0.0), **of)
+        near = OfEvent("whole person", "the whole release", shown=Shown(0.2, 2.0, 0.0), **of)
+        found = Audit("a", 2.0, {}, 1, 1, 1e-3, (small, near), (), (), (), ())
+        assert found.worst == "whole person"
+
 
 class TestCommand:
     @pytest.fixture
@@ -368,5 +378,5 @@ class TestCommand:
         monkeypatch.setattr(drawing, "add_noise", lambda law, v, **more: list(v))
         result = run()
         assert result.exit_code == 1
-        assert "NOT PASSED" in result.stdout
-        assert "BROKEN" in result.stdout
+        assert "A FAULT WAS FOUND" in result.stdout
+        assert "CONTRADICTED" in result.stdout

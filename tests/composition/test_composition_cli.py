@@ -134,3 +134,13 @@ def test_gaussian_plans_need_no_numpy():
         "compose([(Gaussian(7.0), 3650)], delta=1e-6); sys.exit('numpy' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_without_a_delta_no_theorem_is_said_to_be_chosen():
+    shown = CliRunner().invoke(app, ["--rho", "0.01", "--times", "5"]).stdout
+    assert "together 0.05-zCDP. For an epsilon, give a delta too, such as --delta 1e-6." in shown
+    assert "unbounded" not in shown
+    assert "chosen" not in shown
+    pure = CliRunner().invoke(app, ["--epsilon", "0.1", "--times", "12"]).stdout
+    assert " - " not in pure
+    assert "advanced" not in pure  # it needs a delta, and says nothing here

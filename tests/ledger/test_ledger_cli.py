@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -441,8 +442,10 @@ def test_spent_and_cap_do_not_contradict_each_other(discreet: Discreet) -> None:
     discreet.json("open", "--account", "a", "--ratio", 3, *APPROVED)
     whole = Ledger.open(discreet.url).account("a").remaining
     assert whole is not None
-    discreet.json("charge", "--account", "a", "--epsilon", whole.floats("down")["epsilon"])
+    _, charged = discreet("charge", "--account", "a", "--epsilon", whole.floats("down")["epsilon"])
     _, shown = discreet("show", "--account", "a")
     rows = dict(line.split(maxsplit=1) for line in shown.splitlines()[:6] if line.strip())
-    spent, cap = (float(rows[name].split("=")[1]) for name in ("spent", "cap"))
-    assert spent <= cap
+    cap = float(rows["cap"].split("=")[1])
+    told = [float(x) for x in re.findall(r"ε = ([\d.]+\d)", charged + shown)]
+    assert "(person)" not in shown  # “one person” says it
+    assert {*told} == {cap}  # the charge, the sum, the promise and the cap are one figure

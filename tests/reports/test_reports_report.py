@@ -372,6 +372,31 @@ def test_what_rounding_left_over_is_told_as_nothing(tmp_path: Path) -> None:
     assert "remaining: ε = 0." in report.statement.facts["texts"]["regulator"]
 
 
+def test_no_amount_in_a_report_seems_to_pass_a_cap_that_is_used_up(tmp_path: Path) -> None:
+    keys = {"posterior": 0.12, "p": 0.05, "about": "membership"}
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger.open_account("people", promise=keys, approver="A", reason="R", **terms)
+    found = made(tmp_path, BASE | {"statistics": [COUNT], "tolerance": keys})
+    of_release = written(found)
+    page = Page(of_release.html.read_text(encoding="utf-8")).text
+    whole = report(account="people", ledger=found.ledger, output=tmp_path / "account")
+    texts = [
+        page,
+        (of_release.folder / "statement.md").read_text(encoding="utf-8"),
+        (of_release.folder / "released/statement.md").read_text(encoding="utf-8"),
+        Page(whole.html.read_text(encoding="utf-8")).text,
+        (whole.folder / "statement.md").read_text(encoding="utf-8"),
+    ]
+    for text in texts:
+        starts = re.findall(r"^\| (\d+) % \|", text, re.MULTILINE)
+        assert starts == sorted(starts[:5], key=int) + sorted(starts[5:], key=int)
+    (cap,) = {*re.findall(r"Cap: ε = ([\d.]+\d)", page)}
+    for text in texts:
+        assert {*re.findall(r"ε = ([\d.]+\d|0\b)", text)} <= {cap, "0"}
+        assert "0.952009" not in text
+
+
 def test_a_series_is_told_where_it_stands(concentrated: Made) -> None:
     text = Page(written(concentrated).html.read_text(encoding="utf-8")).text
     assert "This is number 2 of 4 that we plan to publish." in text

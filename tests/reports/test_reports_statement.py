@@ -257,7 +257,7 @@ def margins(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def test_margins_are_told_with_all_their_columns_and_keys(margins: Made) -> None:
     facts = statement(find(margins.release_id, ledger=margins.ledger)).facts
     domain = facts["data_domain"].split(";")[0]
-    assert domain == "All tables with the columns person, county, cost"  # age, sex are formulas
+    assert domain == "Any table with the columns person, county, cost"  # age, sex are formulas
     listed, file = "public: listed in the spec", "public: listed in a file that the spec names"
     assert [(row["what"], row["basis"]) for row in facts["bases"]] == [
         ("keys of county", file),

@@ -262,3 +262,16 @@ def test_pure_explain_starts_without_numpy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_no_promise_is_said_to_be_kept_where_none_is_given() -> None:
+    shown = run("horizon", "--epsilon", "0.05", "--cap", "1").stdout
+    assert "No promise is given" in shown
+    assert "Under the cap, 20 releases fit." in shown
+
+
+def test_a_plan_that_keeps_more_than_was_asked_says_so_in_words() -> None:
+    shown = run("plan", "--ratio", "3", "--releases", "4", "--confidence", "0.99").stdout
+    assert "with probability 99 %" in shown
+    assert "for every possible output" in shown
+    assert "with probability 1" not in shown

@@ -112,8 +112,11 @@ class Audit(JsonReady, Tabular):
     @property
     def worst(self) -> str:
         """The pair that comes nearest to breaking the promise, or breaks it most."""
-        worst = max(self.tests, key=lambda test: test.shown.epsilon_lower - test.shown.epsilon)
-        return worst.pair
+
+        def reached(test: Tested) -> float:
+            return test.shown.epsilon_lower / max(test.shown.epsilon, 1e-12)
+
+        return max(self.tests, key=reached).pair
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON-ready values."""

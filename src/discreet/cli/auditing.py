@@ -115,8 +115,8 @@ def audit(
 
 def _audit_lines(said: dict[str, Any]) -> list[str]:
     verdict = say("cli.audit.passed") if said["passed"] else say("cli.audit.broken")
-    tests = [one | {"kept": "BROKEN" if one["broken"] else "kept"} for one in said["tests"]]
-    shown = ("{pair}", "{of}", "{epsilon_lower:.3f}", "{epsilon_promised:.3f}", "{kept}")
+    tests = [one | {"claim": _claim(not one["broken"])} for one in said["tests"]]
+    shown = ("{pair}", "{of}", "{epsilon_lower:.3f}", "{epsilon_promised:.3f}", "{claim}")
     checks = [
         [check["name"], "passed" if check["passed"] else "FAILED", check["found"]]
         for check in said["checks"]
@@ -125,7 +125,7 @@ def _audit_lines(said: dict[str, Any]) -> list[str]:
         verdict,
         say("cli.audit.reached", reached=_reached(said), failure=said["failure_probability"]),
         say("cli.audit.trials", **said),
-        *grid(tests, shown, ["neighbours", "of", "ε at least", "promised", "promise"]),
+        *grid(tests, shown, ["neighbours", "tested", "ε at least", "claimed", "claim"]),
         say("cli.audit.beliefs"),
         *table(*_belief_rows(said["beliefs"])),
         "Checks:",
@@ -152,6 +152,10 @@ def _belief_rows(beliefs: list[dict[str, Any]]) -> tuple[list[list[str]], list[s
         spans = [
             f"{low:.1%} – {high:.1%}" for low, high in (at["promised"], at["certain"], at["seen"])
         ]
-        share = f"{belief['seen_outside']:.2%} of {belief['allowed_outside']:.2%}"
-        rows.append([belief["pair"], *spans, share, "inside" if belief["passed"] else "OUTSIDE"])
-    return rows, ["neighbours", "promised", "certain", "estimated", "outside", ""]
+        outside = f"{belief['seen_outside']:.2%} (at most {belief['allowed_outside']:.2%})"
+        rows.append([belief["pair"], *spans, outside, _claim(belief["passed"])])
+    return rows, ["neighbours", "claimed", "shown", "estimated", "outside", "claim"]
+
+
+def _claim(held: bool) -> str:
+    return say(f"cli.audit.{'not_contradicted' if held else 'contradicted'}")

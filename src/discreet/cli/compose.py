@@ -72,9 +72,11 @@ def compose(
             "<- chosen" if name == found.method else "",
         ]
         for name, value in found.others.items()
+        if value is not None and value < float("inf")
     ]
     payload = found.to_dict() | ({"accounts": held} if held else {})
-    lines = [_headline(found), f"  by {found.theorem}", "", *table(rows)]
+    lines = [_headline(found), f"  by {found.theorem}"]
+    lines += ["", *table(rows, ["method", "epsilon", ""])] if rows else []
     if held:
         lines.insert(
             0, say("cli.compose.accounts", names=", ".join(one["account"] for one in held))
@@ -102,16 +104,12 @@ def _headline(found: Composition) -> str:
     return f"together epsilon = {_shown(found.epsilon)}, delta = {found.delta:g}"
 
 
-def _shown(value: float | None) -> str:
+def _shown(value: float) -> str:
     """An ε rounded up, to four decimals, or to three digits where it is small."""
-    from math import floor, isinf, log10
+    from math import floor, log10
 
     from discreet.rounding import decimal_up
 
-    if value is None:
-        return "-"
-    if isinf(value):
-        return "unbounded"
     digits = 4 if value >= 0.01 or value == 0 else 2 - floor(log10(value))
     return f"{decimal_up(value, digits):.{digits}f}"
 

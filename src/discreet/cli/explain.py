@@ -155,6 +155,8 @@ def _choice(subject: Any, scores: list[float]) -> tuple[dict[str, Any], list[str
 
 
 def _lines(belief: Any, text: str, parts: dict[str, float] | None = None) -> list[str]:
+    from discreet.statements.presenter import assumption_rows
+
     rows = []
     if belief.posterior is not None:
         rows.append(["posterior", *_pair(belief.posterior, 4)])
@@ -175,7 +177,8 @@ def _lines(belief: Any, text: str, parts: dict[str, float] | None = None) -> lis
     if belief.at_confidence:
         lines += ["", say("cli.explain.other_confidences")]
         lines += table([_row(row) for row in belief.at_confidence], ["", "posterior", "difference"])
-    return [*lines, "", *(f"  {name}: {v}" for name, v in belief.assumptions.to_dict().items())]
+
+    return [*lines, "", *table(assumption_rows(belief.assumptions.to_dict()))]
 
 
 def _pair(bounds: Any, digits: int) -> list[str]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     )
 
 app = typer.Typer(
-    help=catalogue().entry("help.ledger.about"),
+    help=catalogue().entry("commands.does.ledger"),
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -197,6 +197,7 @@ def charge(
     """Charge a release that was made elsewhere."""
     from discreet.guarantees import stated
     from discreet.ledger import Charge
+    from discreet.statements.presenter import cost_text
 
     book = at.book()
     entry = book.charge(
@@ -209,7 +210,8 @@ def charge(
         output_hash=output_hash,
     )
     name = entry.release_id
-    said = say("cli.ledger.charged", cost=entry.cost, account=at.account, release_id=name)
+    cost = cost_text(entry.cost, book.account(at.account))
+    said = say("cli.ledger.charged", cost=cost, account=at.account, release_id=name)
     _say(book, at.account, said, as_json, {"release_id": name})
 
 
@@ -234,7 +236,7 @@ def plan(
     from discreet.guarantees import stated
     from discreet.ledger import Charge, Part
     from discreet.ledger.plans import composed, equal_part, planned_before
-    from discreet.statements.presenter import amount_text
+    from discreet.statements.presenter import amount_text, spent_and_cap
 
     book, account = at.book(), at.account
     found = book.account(account)
@@ -248,7 +250,7 @@ def plan(
     plan_id = book.register_plan(
         account, [part], total, method=by, purpose=purpose, who=_who(who), idempotency_key=key
     )
-    cost = book.plan(plan_id).cost
+    cost, _ = spent_and_cap(book.plan(plan_id).cost, found.remaining)
     said = say(
         "cli.ledger.planned",
         plan_id=plan_id,
@@ -295,7 +297,7 @@ def _sheet_lines(sheet: Sheet) -> list[str]:
         *_withdrawn_lines(sheet.entries),
         *_plan_lines(sheet.plans),
         "",
-        *_entry_lines(list(sheet.entries)),
+        *_entry_lines(sheet),
     ]
     lost = (say("cli.ledger.no_output", release_id=one.release_id) for one in sheet.unfinished)
     return [*lines, *lost]
@@ -442,9 +444,10 @@ def _account_lines(account: Account) -> list[str]:
     from discreet.statements.presenter import spent_and_cap
 
     used, most = spent_and_cap(account.spent, account.cap)
+    kind = "" if account.unit in str(account.subject).split() else f" ({account.unit})"
     rows = [
         ["account", account.name],
-        ["unit", f"{account.subject} ({account.unit}), {account.adjacency.value}"],
+        ["unit", f"{account.subject}{kind}, {account.adjacency.value}"],
         ["filter", account.filter.value],
         ["spent", used],
     ]
@@ -454,9 +457,10 @@ def _account_lines(account: Account) -> list[str]:
         rows += [["cap", most], ["left", account.remaining.limit_text()]]
     if account.period_cap is not None and account.period_spent is not None:
         now = account.period_now or f"this {account.period}"
-        pace = say("cli.ledger.pace", cap=account.period_cap.limit_text())
+        used, most = account.period_spent.beside(account.period_cap)
+        pace = say("cli.ledger.pace", cap=most)
         rows.append([f"a {account.period}", pace])
-        rows.append([f"in {now}", str(account.period_spent)])
+        rows.append([f"in {now}", used])
     return table(rows)
 
 
@@ -469,10 +473,9 @@ def _promise_lines(promises: Sequence[Standing]) -> list[str]:
         sign = "ρ" if one.registered.limit.rho is not None else "ε"
         state = "" if one.kept else say("cli.ledger.not_kept")
         lines += ["", f"  promise {one.registered.id}{state}", f"    {one.sentence}"]
-        used = percent(one.share_used, "up")
-        most = one.registered.limit.limit_text()
+        _, most = one.spent.beside(one.registered.limit)
         left = f"{sign} = {number(one.left, 'down', 6)}"
-        said = say("cli.ledger.allows", most=most, used=used, left=left)
+        said = say("cli.ledger.allows", most=most, used=one.used, left=left)
         again = one.fits_again
         lines.append(said if again is None else say("cli.ledger.fits", said=said, again=again))
         if one.reached is not None and one.share_used > 0:
@@ -508,14 +511,15 @@ def _plan_lines(plans: Sequence[Plan]) -> list[str]:
     return lines
 
 
-def _entry_lines(entries: list[Entry]) -> list[str]:
+def _entry_lines(sheet: Sheet) -> list[str]:
     header = ["no.", "when (UTC)", "what", "amount", "of", "who", "why"]
-    return table([_entry_row(entry) for entry in entries], header)
+    return table([_entry_row(entry, sheet.account) for entry in sheet.entries], header)
 
 
-def _entry_row(entry: Entry) -> list[str]:
+def _entry_row(entry: Entry, account: Account) -> list[str]:
     """An entry: its number, time and kind, what it costs or adds, what it is about, who, why."""
     from discreet.ledger.amounts import Amount
+    from discreet.statements.presenter import cost_text
 
     said = entry.said
     about = entry.release_id or entry.plan_id or said.get("promise_id")
@@ -523,7 +527,7 @@ def _entry_row(entry: Entry) -> list[str]:
         str(entry.seq),
         entry.at[:19],
         entry.kind,
-        f"+ {Amount.restored(said['add'])}" if "add" in said else str(entry.cost or ""),
+        f"+ {Amount.restored(said['add'])}" if "add" in said else cost_text(entry.cost, account),
         str(about or said.get("promise", {}).get("id") or ""),
         str(said.get("approver") or said.get("who") or ""),
         str(said.get("purpose") or said.get("reason") or ""),

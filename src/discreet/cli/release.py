@@ -12,7 +12,7 @@ import typer
 from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, Written, described
 from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.errors import InputError
-from discreet.guarantees import side_by_side
+from discreet.guarantees import added, figures_apart, side_by_side
 from discreet.statements.presenter import accuracy_lines, amount_text
 from discreet.words import catalogue, say
 
@@ -210,7 +210,7 @@ def _call_lines(said: dict[str, Any]) -> list[str]:
 
 def _price(call: dict[str, Any]) -> str:
     price = {name: call[name] for name in ("epsilon", "rho")}
-    return amount_text(price if call["rho"] is None else {"rho": call["rho"]}, "up", 4)
+    return amount_text(price if call["rho"] is None else {"rho": call["rho"]}, "up")
 
 
 def _cost_lines(said: dict[str, Any]) -> list[str]:
@@ -241,14 +241,15 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
 
 
 def _release_lines(said: dict[str, Any]) -> list[str]:
-    spent, left = amount_text(said["spent"], "up"), _left(said["remaining"])
+    figures = figures_apart(said["spent"], added(said["spent"], said["remaining"]))
+    spent, left = amount_text(said["spent"], "up", figures), _left(said["remaining"])
     return [
         say("cli.release.made", release_id=said["release_id"]),
         say("cli.release.spent", spent=spent, left=left)
         if said["series"] is None
         else say("cli.release.slot", spent=spent, left=left, **said["series"]),
         *(f"  {line}" for line in accuracy_lines(said)),
-        f"Ledger head: {said['head']}",
+        say("cli.release.head", head=said["head"]),
         *(f"  {path}" for path in said["files"]),
     ]
 

@@ -52,6 +52,11 @@ def plan(
     emit(payload, lines, as_json)
 
 
+def _holds(average: bool, sure: float) -> str:
+    how = "on_average" if average else "every_output" if sure == 1 else "with_probability"
+    return say(f"cli.plan.{how}", sure=sure)
+
+
 def _plan_lines(found: Any) -> list[str]:
     from discreet.series.planning import shown_down
 
@@ -75,7 +80,7 @@ def _plan_lines(found: Any) -> list[str]:
         ["method", found.method],
         ["by", found.how],
         ["strength", found.strength],
-        ["holds", "on average" if average else f"with probability {found.holds_with:g}"],
+        ["holds", _holds(average, found.holds_with)],
         ["accuracy", found.accuracy.words],
         ["post-processing", found.assumptions.post_processing],
         ["adversary", found.assumptions.adversary],
@@ -153,7 +158,9 @@ def _left(each: Any, cap: float, cap_delta: float, spent: float) -> int | None:
 
 
 def _horizon_lines(found: Any) -> list[str]:
-    if found.releases is None:
+    if found.promise is None and found.releases is None:
+        head = say("cli.horizon.no_promise")
+    elif found.releases is None:
         head = say("cli.horizon.not_passed", releases=found.searched)
     elif found.releases == 0:
         head = say("cli.horizon.passed_before")

@@ -36,6 +36,7 @@ from discreet.numerics import exact, float_down, float_up
 from discreet.promises import CONFIDENCE, EVERY_OUTPUT, Promise, Surety, delta_in, promise_in
 from discreet.promises.promise import name_of
 from discreet.reading import json_values, text_of
+from discreet.rounding import percent
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -251,6 +252,15 @@ class Standing(JsonReady):
             for name, most in limit.items()
         ]
         return float_up(max(shares))
+
+    @property
+    def used(self) -> str:
+        """How much of the limit is used, in percent: 100 % only where next to nothing is left."""
+        whole = percent(1.0, "up")
+        shown = (percent(self.share_used, "up", digits) for digits in range(4))
+        if self.share_used >= 1:
+            return percent(self.share_used, "up")
+        return next((text for text in shown if not text.startswith("100")), whole)
 
     @property
     def fits_again(self) -> int | None:

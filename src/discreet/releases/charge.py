@@ -274,7 +274,7 @@ class Charging:
         """Say in words how much of each promise this takes, and how many more like it fit."""
         found = []
         for one in promises:
-            share, again = percent(one.share_used, "up"), one.fits_again
+            share, again = one.used, one.fits_again
             name = "charge.promise_used" if again is None else "charge.promise_used_and_left"
             found.append(text(name, sentence=one.sentence, share=share, again=again))
             if again == 0 and self._releases is None:

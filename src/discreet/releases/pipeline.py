@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.errors import DiscreetError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid
-from discreet.guarantees import Guarantee
+from discreet.guarantees import Guarantee, added, figures_apart
 from discreet.laws import DiscreteGaussian
 from discreet.ledger import Ledger, Standing
 from discreet.releases import outputs
@@ -27,7 +27,7 @@ from discreet.releases.planning import Plan, plan_of
 from discreet.releases.rows import joined, sampled, shaped
 from discreet.releases.spec import Spec, load
 from discreet.releases.tables import Table
-from discreet.rounding import FIGURES, number, up
+from discreet.rounding import number, up
 from discreet.statements import gaussian_lines, learned_lines, promise_lines
 from discreet.statements.presenter import accuracy, cut_lines
 from discreet.statements.tables import flat, sensitivity_text, stated_amount, stated_limit
@@ -310,7 +310,13 @@ def statement(said: Mapping[str, Any]) -> str:
     """Return the statement of a release as Markdown; what people wrote stays a text in it."""
     unit, subject, plan = said["unit"], flat(said["unit_name"]), said["plan"]
     left, sensitive = said["remaining"], said["spec"].get("sensitive")
-    named = flat(", ".join(unit.get("column") or []))
+    spent = said["account_spent"]
+    cap = added(spent, left)
+    columns = unit.get("column") or []
+    named = subject
+    if columns:
+        names = {"names": flat(", ".join(columns)), "many": len(columns)}
+        named = text("statements.unit_columns", unit=subject, **names)
     beyond = "beyond_person" if unit["unit"] in ("person", "household") else "beyond_record"
     bounds = plan["contributions"].values()
     most = {name: max(one[name] for one in bounds) for name in ("rows", "groups")}
@@ -331,12 +337,11 @@ def statement(said: Mapping[str, Any]) -> str:
         _say("made", release=said["release_id"], at=said["made"]),
         _say(
             "unit",
-            unit=subject,
-            columns=named and f" ({named})",
+            unit=named,
             neighbours=_say(f"neighbours.{unit['adjacency']}"),
         ),
-        _say("this", amount=stated_amount(said["spent"])),
-        _say("so_far", account=flat(said["account"]), amount=stated_amount(said["account_spent"])),
+        _say("this", amount=stated_amount(said["spent"], cap)),
+        _say("so_far", account=flat(said["account"]), amount=stated_amount(spent, cap)),
         _say("remaining", amount=_say("no_cap") if left.get("unbounded") else stated_limit(left)),
         *([] if sensitive is None else [_say("sensitive", words=flat(sensitive))]),
         _say("head", head=said["head"]),
@@ -347,7 +352,7 @@ def statement(said: Mapping[str, Any]) -> str:
         "",
         _say("calls"),
         "|---|---|---|---|---|---|---|",
-        *(_call(call) for call in plan["calls"]),
+        *(_call(call, cap) for call in plan["calls"]),
         "",
         *gaussian_lines(said.get("gaussian_mu")),
         *_found(plan),
@@ -374,9 +379,9 @@ def _found(plan: Mapping[str, Any]) -> list[str]:
     return [*said, ""] if said else []
 
 
-def _call(call: Mapping[str, Any]) -> str:
+def _call(call: Mapping[str, Any], cap: Mapping[str, Any]) -> str:
     def price(value: float | None) -> str:
-        return "" if value is None else number(value, "up", FIGURES)
+        return "" if value is None else number(value, "up", figures_apart(call, cap))
 
     names = (flat(call["statistic"]), flat(call["part"]), call["mechanism"])
     sizes = (sensitivity_text(call, 4), f"{call['scale']:.4g}")

@@ -440,14 +440,16 @@ def release_text(
         alike = neighbours(facts["unit"]["adjacency"], unit)["alike"]
         opening = say(f"reports.{kind}.public", purpose=purpose_of(facts), alike=alike)
         return f"{opening} {say('reports.release.public_spent')}"
+    cap = spending.get("cap")
     values = {
         "account": identity["account"],
-        "account_spent": stated_amount(spending["account_now"]),
+        "account_spent": stated_amount(spending["account_now"], cap),
         "filter": facts["composition"]["filter"],
         "remaining": stated_limit(spending["remaining"]),
     }
     if kind == "release":
-        values |= {"release_id": identity["release_id"], "spent": stated_amount(spending["this"])}
+        spent = stated_amount(spending["this"], cap)
+        values |= {"release_id": identity["release_id"], "spent": spent}
     return say(f"reports.{kind}.{audience}", **values)
 
 

@@ -46,7 +46,7 @@ _USUAL = 0.3  # neither rare nor even
 _ROWS = 200
 _SIGNS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _INNER = re.compile(r'\s(?:role|aria-[a-z]+)="[^"]*"')
-_DATE = re.compile(r"\b\d{4}-\d\d-\d\d(T[\d:+]+)?\b")
+_WHOLE = re.compile(r"\b\d{4}-\d\d-\d\d(T[\d:+]+)?\b|[εδρ] = [\d.e-]*\d")
 
 
 def page(
@@ -116,7 +116,7 @@ def _facts(statement: Statement, shown: dict[str, str]) -> str:
     capped = not facts["spending"]["cap"].get("unbounded")
     cards = [
         ("unit", shown["unit"], bounds),
-        *(_parameters(facts["guarantee"]) if of_release else ()),
+        *(_parameters(facts) if of_release else ()),
         ("spent", shown["now"], added),
         (
             "remaining",
@@ -139,7 +139,9 @@ def _facts(statement: Statement, shown: dict[str, str]) -> str:
     )
 
 
-def _parameters(guarantee: Any) -> list[tuple[str, str, str]]:
+def _parameters(facts: Any) -> list[tuple[str, str, str]]:
+    guarantee = facts["guarantee"]
+    figures = figures_apart(guarantee, facts["spending"]["cap"])
     if guarantee["kind"] == "none":
         return [("epsilon", "–", str(guarantee["reason"]))]
     rho, delta = guarantee["rho"], guarantee["delta"] or 0.0
@@ -148,11 +150,11 @@ def _parameters(guarantee: Any) -> list[tuple[str, str, str]]:
 
         epsilon = number(zcdp_epsilon(rho, 1e-6), "up", FIGURES)
         same = say("reports.page.equivalent", epsilon=epsilon, delta=number(1e-6, "up"))
-        first, small = ("rho", number(rho, "up", FIGURES), same), ""
+        first, small = ("rho", number(rho, "up", figures), same), ""
     else:
-        first = ("epsilon", number(guarantee["epsilon"], "up", FIGURES), "")
+        first = ("epsilon", number(guarantee["epsilon"], "up", figures), "")
         small = "" if delta else say("reports.page.pure_delta")
-    return [first, ("delta", number(delta, "up", FIGURES), small)]
+    return [first, ("delta", number(delta, "up", figures), small)]
 
 
 def _odds(statement: Statement, shown: dict[str, str]) -> str:
@@ -287,8 +289,8 @@ def unprotected(statement: Statement) -> str:
 
 
 def _whole(text: str) -> str:
-    """A text as HTML; no date in it is broken at its hyphens."""
-    return _DATE.sub(r'<span class="whole">\g<0></span>', escape(text))
+    """A text as HTML; no date and no amount in it is broken across lines."""
+    return _WHOLE.sub(r'<span class="whole">\g<0></span>', escape(text))
 
 
 def _paragraphs(texts: Iterable[str], kind: str = "") -> str:
@@ -424,7 +426,7 @@ def _before_after(statement: Statement) -> Picture:
             share(entry["lower"], "down"),
             share(entry["upper"], "up"),
         )
-        for entry in statement.facts["risk"]["beliefs"]
+        for entry in sorted(statement.facts["risk"]["beliefs"], key=lambda one: one["p"] * one["q"])
         if entry["about"] == row["about"]
     )
     title = say("reports.page.chart.before_after")
@@ -441,13 +443,13 @@ def _account_chart(statement: Statement) -> Picture | None:
     if key is None or not charges:
         return None
     here = statement.release_id
-    rows, shown = [], []
+    rows, shown, cap = [], [], spending["cap"]
     for place, row in enumerate(charges, 1):
         spent, this = row["spent"][key], here is not None and row["release_id"] == here
-        label = number(spent, "up", FIGURES)
+        label = number(spent, "up", figures_apart(row["spent"], cap))
         rows.append({"entry": str(place), "spent": spent, "label": label, "this": this})
         shown.append((str(place), row["at"][:10], str(row["purpose"]), label))
-    chart = account_chart(rows[-_MOST:], sign=_SIGNS[key], cap=spending["cap"].get(key))
+    chart = account_chart(rows[-_MOST:], sign=_SIGNS[key], cap=cap.get(key))
     return Picture(
         "account",
         say("reports.page.chart.account"),

@@ -68,6 +68,15 @@ def spent_and_cap(spent: Amount, cap: Amount | None) -> tuple[str, str]:
     return (spent_text(spent), limit_text(None)) if cap is None else spent.beside(cap)
 
 
+def cost_text(cost: Amount | None, account: Account | None) -> str:
+    """Return what a charge costs, in figures that pass no cap and no promise that it is within."""
+    if cost is None:
+        return ""
+    limits = [] if account is None else [*account.promises.values(), account.cap]
+    texts = [cost.beside(limit)[0] for limit in limits if limit is not None]
+    return max(texts, key=len, default=spent_text(cost))
+
+
 def spent_text(amount: Amount) -> str:
     """Return what is spent, rounded up."""
     return amount_text(amount.to_dict("up"), "up")
@@ -215,7 +224,7 @@ def promise_line(one: Standing, *, foreseen: bool = False) -> str:
     It may stand there only once a release is made that is `foreseen`.
     """
     when = "_after" if foreseen else ""
-    used = say(f"presenter.promise.used{when}", share=percent(one.share_used, "up"))
+    used = say(f"presenter.promise.used{when}", share=one.used)
     parts = [one.sentence, used]
     if one.fits_again is not None:
         parts[-1] += say(f"presenter.promise.more{when}", releases=one.fits_again)
@@ -263,10 +272,11 @@ def refusal_facts(error: DiscreetError, account: Account | None, spent: Mapping[
         fits = say("presenter.refused.nothing_fits")
         if error.fits is not None:
             fits = amount_text(error.fits.guarantee.to_dict(), "down")
+        used, most = spent_and_cap(error.spent, error.cap)
         return [
-            (say("presenter.refused.needs"), spent_text(error.needs)),
-            (say("presenter.refused.spent"), spent_text(error.spent)),
-            (say("presenter.refused.cap"), limit_text(error.cap)),
+            (say("presenter.refused.needs"), spent_and_cap(error.needs, error.cap)[0]),
+            (say("presenter.refused.spent"), used),
+            (say("presenter.refused.cap"), most),
             (say("presenter.account.left"), limit_text(error.left)),
             (say("presenter.refused.fits"), fits),
         ]

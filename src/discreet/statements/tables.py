@@ -28,6 +28,7 @@ _FIGURES = {
     "low",
     "high",
     "number",
+    "cost",
     "spent",
     "count",
     "before",
@@ -201,8 +202,8 @@ def promise_lines(promises: Sequence[Facts], *, plain: bool = False) -> list[str
 
 
 def learned_table(facts: Facts) -> Table:
-    """Return what may be learned at each prior, the event in the names of the columns."""
-    rows = facts["rows"]
+    """Return what may be learned at each prior, from the smallest; the events are the columns."""
+    rows = sorted(facts["rows"], key=lambda row: float(row["prior"]))
     columns = [about for about in _ABOUT if any(row[about] is not None for row in rows)]
     names = [say("statements.learned.before")]
     names += [say(f"statements.learned.{about}", unit=facts["unit"]) for about in columns]
@@ -224,7 +225,7 @@ def joining_table(beliefs: Sequence[Facts]) -> Table | None:
     """Return the chances with the unit left out, and at most with it in; none under replace."""
     rows = [
         (share(row["p"] * row["q"], "up"), share(row["joined"], "up"))
-        for row in beliefs
+        for row in sorted(beliefs, key=lambda row: float(row["p"] * row["q"]))
         if row["joined"] is not None
     ]
     return Table.of(("without", "joined"), rows) if rows else None
@@ -247,9 +248,9 @@ def probability_text(facts: Facts) -> str:
 # -- every fact that is said in one line
 
 
-def stated_amount(said: Facts, figures: int = FIGURES) -> str:
-    """Return what was spent; rounded up."""
-    return amount(said, "up", say("statements.nothing"), figures)
+def stated_amount(said: Facts, cap: Facts | None = None) -> str:
+    """Return what was spent; rounded up, in figures that do not pass a cap that it is within."""
+    return amount(said, "up", say("statements.nothing"), figures_apart(said, cap or {}))
 
 
 def stated_limit(said: Facts, figures: int = FIGURES) -> str:
@@ -263,15 +264,15 @@ def lines_of(facts: Facts) -> dict[str, str]:
     """Return every fact that is said in one line, by the name of its label."""
     spending, unit, model = facts["spending"], facts["unit"], facts["model"]
     composition, risk = facts["composition"], facts["risk"]
-    figures = figures_apart(spending["account_now"], spending["cap"])
+    cap = spending["cap"]
     lines = {
         "account": facts["identity"]["account"],
         "variant": facts["guarantee"]["variant"],
         "unit": _unit(unit),
         "neighbours": unit["neighbours"],
         "model": f"{model['name']}. {model['trust']}",
-        "now": stated_amount(spending["account_now"], figures),
-        "cap": stated_limit(spending["cap"], figures),
+        "now": stated_amount(spending["account_now"], cap),
+        "cap": stated_limit(cap, figures_apart(spending["account_now"], cap)),
         "remaining": stated_limit(spending["remaining"]),
         "composition": f"{composition['rule']} {composition.get('within', '')}".strip(),
         "head": f"`{spending['head']}`",
@@ -281,10 +282,10 @@ def lines_of(facts: Facts) -> dict[str, str]:
         lines["adversary"] = say(f"statement.limits.adversary_{'weak' if sure else 'strong'}")
         if risk["beyond"] is not None:
             lines["beyond"] = _beyond(risk["beyond"])
-    return lines if "history" in facts else lines | _release_lines(facts, figures)
+    return lines if "history" in facts else lines | _release_lines(facts, cap)
 
 
-def _release_lines(facts: Facts, figures: int) -> dict[str, str]:
+def _release_lines(facts: Facts, cap: Facts) -> dict[str, str]:
     """The lines that are about one release."""
     identity, spending, missing = facts["identity"], facts["spending"], say("statements.not_stated")
     return {
@@ -294,12 +295,12 @@ def _release_lines(facts: Facts, figures: int) -> dict[str, str]:
         "curators": ", ".join(identity["curators"]) or missing,
         "region": identity["region"] or missing,
         "product": identity["product"],
-        "parameters": stated_amount(facts["guarantee"], figures),
+        "parameters": stated_amount(facts["guarantee"], cap),
         "bounds": _bounds(facts["contribution_bounds"]),
         "domain": facts["data_domain"],
         "invariants": facts["invariants"],
-        "this": stated_amount(spending["this"], figures),
-        "then": stated_amount(spending["account_then"], figures),
+        "this": stated_amount(spending["this"], cap),
+        "then": stated_amount(spending["account_then"], cap),
         "entry": f"{spending['entry']['seq']}, `{spending['entry']['hash']}`",
         "before": facts["processing"]["before"],
         "after": facts["processing"]["after"],
@@ -311,7 +312,10 @@ def _release_lines(facts: Facts, figures: int) -> dict[str, str]:
 def _unit(unit: Facts) -> str:
     """The unit, with the columns that name it."""
     names = ", ".join(unit.get("columns", ())) if unit["unit"] != "partition" else ""
-    return f"{unit['subject']} ({names})" if names else str(unit["subject"])
+    subject, many = str(unit["subject"]), len(unit.get("columns", ()))
+    return (
+        say("statements.unit_columns", unit=subject, names=names, many=many) if names else subject
+    )
 
 
 def _bounds(bounds: Facts) -> str:
@@ -343,7 +347,7 @@ def _beyond(beyond: Facts) -> str:
 def tables_of(facts: Facts) -> dict[str, Table]:
     """Return the tables of a statement, by the name of their section."""
     if "history" in facts:
-        return {"releases": _releases(facts["history"]), "decisions": _decisions(facts)}
+        return {"releases": _releases(facts), "decisions": _decisions(facts)}
     accuracy = (
         (row["statistic"], accuracy_text(row), level(row["interval"])) for row in facts["accuracy"]
     )
@@ -358,8 +362,9 @@ def tables_of(facts: Facts) -> dict[str, Table]:
     }
 
 
-def _releases(history: Sequence[Facts]) -> Table:
+def _releases(facts: Facts) -> Table:
     """Everything charged: releases, with what became of them, plans, and what others made."""
+    history, cap = facts["history"], facts["spending"]["cap"]
     stored = {row["release_id"] for row in history if row["kind"] == "commit"}
     rows = []
     for row in history:
@@ -369,10 +374,10 @@ def _releases(history: Sequence[Facts]) -> Table:
         name, output = row.get("release_id") or plan, "–"
         if row["kind"] in ("reserve", "slot"):
             output = say(f"statements.history.{'stored' if name in stored else 'lost'}")
-        cost = stated_amount(row["cost"]) if "cost" in row else "–"
+        cost = stated_amount(row["cost"], cap) if "cost" in row else "–"
         kind = say(f"statements.history.{row['kind']}", slot=row.get("slot"), plan_id=plan)
         told = (row["entry"], row["at"][:10], name, kind, row["purpose"], cost, output)
-        rows.append([*map(str, told), stated_amount(row["spent"])])
+        rows.append([*map(str, told), stated_amount(row["spent"], cap)])
     columns = ("number", "at", "release", "kind", "purpose", "cost", "output", "spent")
     return Table.of(columns, rows)
 

@@ -13,7 +13,6 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.budgets import choose
 from discreet.reports.sentences import not_protected
-from discreet.rounding import percent
 from discreet.statements import learned
 from discreet.statements.presenter import (
     amount_text,
@@ -81,7 +80,7 @@ def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
             (say("web.approval.rows"), str(spec.protect.rows or say("web.approval.all_rows"))),
             (say("web.approval.unit"), str(spec.unit)),
             (say("web.spec.adjacency"), spec.protect.adjacency),
-            *((say("web.approval.share"), percent(o.share_used, "up")) for o in promises),
+            *((say("web.approval.share"), o.used) for o in promises),
             (say("web.ledger.head"), found.head),
         ],
         "names": after.get("names"),

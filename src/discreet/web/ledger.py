@@ -28,6 +28,7 @@ from discreet.rounding import percent
 from discreet.statements.presenter import (
     learned_facts,
     limit_text,
+    spent_and_cap,
     spent_text,
     standing_facts,
 )
@@ -293,12 +294,13 @@ def _in_words(ledger: Ledger, before: Account, add: Amount) -> dict[str, Any]:
     bind = [one.registered.promise(before) for one in ledger.promises(before)]
     found = learned(after.promise(after.cap), before.subject, bind)
     owner, *_ = standing_facts(before)
+    used, most = spent_and_cap(before.spent, before.cap)
     return {
         "raised": limit_text(after.cap),
         "facts": [
             owner,
-            (say("web.grant.cap_now"), limit_text(before.cap)),
-            (say("presenter.account.spent"), spent_text(before.spent)),
+            (say("web.grant.cap_now"), most),
+            (say("presenter.account.spent"), used),
             (say("web.grant.raised_by"), spent_text(add)),
             *((say("web.grant.still_binds"), one.sentence()) for one in bind),
         ],

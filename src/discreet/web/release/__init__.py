@@ -25,7 +25,6 @@ from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, InputError
 from discreet.promises import delta_in
-from discreet.rounding import percent
 from discreet.statements.presenter import (
     amount_text,
     cut_lines,
@@ -535,7 +534,7 @@ def _opening(
     if account.cap is not None:
         most = learned(account.promise(account.cap), account.subject, [promise] if promise else [])
     if promise is not None and found.outlook.promises:
-        used = percent(found.outlook.promises[0].share_used, "up")
+        used = found.outlook.promises[0].used
         spends = say("web.open.share", share=used)
     again = ("head", "confirmed", "back")
     return page(
