@@ -32,7 +32,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from discreet.words import catalogue
+from discreet.words import catalogue, say
 
 __all__ = [
     "BrokenPromise",
@@ -74,6 +74,22 @@ class DiscreetError(Exception):
 
 _LONGEST = 1_000
 _NAME = re.compile(r"[a-z_]+(?:\.[a-z0-9_-]+)+")
+_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+(?:[eE][-+]?[0-9]+)?\s*%?")
+_THOUSANDS = re.compile(r"[-+]?[1-9][0-9]{0,2}(?:,[0-9]{3})+")
+_NUMBERS = {"answers", "confidence", "delta", "epsilon", "given", "interval", "neighbours", "odds"}
+_NUMBERS |= {"p", "prior", "q", "related", "value", "within"}
+
+
+def with_point(given: object) -> str | None:
+    """Say how a number that has a comma is written; None for what is no such number.
+
+    >>> with_point("0,5"), with_point("1,000"), with_point("a,b")
+    ('A decimal is written with a point: 0.5.', 'Write 1000; a decimal has a point.', None)
+    """
+    text = given.strip() if isinstance(given, str) else ""
+    if _THOUSANDS.fullmatch(text):
+        return say("errors.thousands", whole=text.replace(",", ""))
+    return say("errors.decimal", point=text.replace(",", ".")) if _COMMA.fullmatch(text) else None
 
 
 def _said(name: str, values: dict[str, Any]) -> tuple[str, str | None, str | None]:
@@ -82,13 +98,14 @@ def _said(name: str, values: dict[str, Any]) -> tuple[str, str | None, str | Non
         return name, None, None
     values = {k: _short(v) if isinstance(v, str) else v for k, v in values.items()}
     texts = catalogue()
+    point = next(filter(None, (with_point(values[key]) for key in values if key in _NUMBERS)), None)
     if isinstance(texts.entry(name), str):
-        return texts.say(name, **values), None, None
+        return texts.say(name, **values), point, None
     says, following, flags = (
         texts.say(f"{name}.{part}", **values) if texts.has(f"{name}.{part}") else None
         for part in ("says", "next", "flags")
     )
-    return str(says), following, flags
+    return str(says), point or following, None if point else flags
 
 
 def _short(text: str) -> str:

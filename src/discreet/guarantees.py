@@ -30,6 +30,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 from discreet.errors import GuaranteeError, InputError
+from discreet.reading import like
 from discreet.rounding import FIGURES, number, up
 from discreet.words import say
 
@@ -65,9 +66,10 @@ class Named(StrEnum):
         try:
             return cls(name)
         except ValueError:
-            known = ", ".join(one.value for one in cls)
+            known = [one.value for one in cls]
+            said = {"known": ", ".join(known), "like": like(name, known)}
             what = cls.__name__.lower()
-            raise InputError("guarantees.unknown", what=what, name=name, known=known) from None
+            raise InputError("guarantees.unknown", what=what, name=name, **said) from None
 
 
 class Adjacency(Named):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -26,6 +26,7 @@ __all__ = [
     "MOST",
     "fraction_of",
     "json_values",
+    "like",
     "line",
     "nearest",
     "number_text",
@@ -76,8 +77,10 @@ def share_of(value: Any) -> Any:
     return value if found is None else float(Decimal(found[1]) / 100)
 
 
-def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> Any:
-    """Return the plain values of a YAML text.
+def yaml_values(
+    text: str, what: str, error: type[InputError] = InputError, *, texts: Collection[str] = ()
+) -> Any:
+    """Return the plain values of a YAML text; under the keys `texts`, as they are written.
 
     >>> yaml_values("{ratio: 3, delta: 1e-6}", "the file")
     {'ratio': 3, 'delta': 1e-06}
@@ -95,23 +98,29 @@ def yaml_values(text: str, what: str, error: type[InputError] = InputError) -> A
         if node is None:
             return None
         _size(node, {}, 0, what, error)
+        _as_written(node, texts)
         return loader.construct_document(node)
     except yaml.YAMLError as fault:
-        mark = getattr(fault, "problem_mark", None)
-        problem = getattr(fault, "problem", None) or say("reading.not_yaml.unparsed")
-        raise error(
-            "reading.not_yaml.problem", what=what, where=_line(mark), problem=problem
-        ) from None
+        raise _unreadable(fault, what, error) from None
     except RecursionError:
         raise error("reading.not_yaml.depth", what=what, where="") from None
     except (ValueError, LookupError, AttributeError, ArithmeticError) as fault:
         if isinstance(fault, error):
             raise
         # The date 2026-02-30, the number 0b, or !!bool perhaps: the loader trips over each.
-        raise error("reading.absurd_value", what=what) from None
+        raise error("reading.absurd_value", what=what, where=_place(loader.at)) from None
     finally:
         if loader is not None:
             loader.dispose()
+
+
+def _as_written(node: Any, keys: Collection[str]) -> None:
+    """Keep the values of some keys as texts: an answer may be `no`, which is false in YAML."""
+    for key, value in node.value if node.tag.endswith(":map") else ():
+        if key.value in keys:
+            for one in value.value if value.tag.endswith(":seq") else (value,):
+                if isinstance(one.value, str):
+                    one.tag = "tag:yaml.org,2002:str"
 
 
 @cache
@@ -120,7 +129,11 @@ def _loader_class() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        pass
+        at: Any = None  # where the value that is being made begins
+
+        def construct_object(self, node: Any, deep: bool = False) -> Any:
+            self.at = node.start_mark
+            return super().construct_object(node, deep)
 
     Loader.add_implicit_resolver("tag:yaml.org,2002:float", _EXPONENT, list("-+.0123456789"))
     return Loader
@@ -138,8 +151,42 @@ def _unclosed(text: str) -> int:
     return most
 
 
+# What PyYAML says of a fault, as a pattern, with the text that says it here; its mark is that of
+# the fault, or, after a star, that of what it belongs to: a bracket or quotation mark that is open.
+_FAULTS = {
+    r"found character '\\t'|tab": "tab",
+    r"start any token|alias|alphabetic or numeric": "sign",
+    r"a flow node": "missing",
+    r"expected ',' or '[}\]]'|a flow .* not find": "*bracket",
+    r"a simple key": "*colon",
+    r"quoted scalar .*(end of stream|document separator)": "*quote",
+    r"unknown escape|escape sequence": "escape",
+    r"another document": "document",
+    r"mapping values are": "two_colons",
+    r"found '<scalar>'": "after_quote",
+    r"block end|sequence entries|block entry|block mapping": "indent",
+    r"special characters": "unprintable",
+}
+
+
+def _unreadable(fault: Any, what: str, error: type[InputError]) -> InputError:
+    """Say what a YAML parser stumbled over: where, and what to do."""
+    said = " ".join(
+        str(getattr(fault, part, None) or "") for part in ("context", "problem", "reason")
+    )
+    found = (name for pattern, name in _FAULTS.items() if re.search(pattern, said))
+    name = next(found, "unparsed")
+    marked = "context_mark" if name.startswith("*") else "problem_mark"
+    mark = getattr(fault, marked, None) or getattr(fault, "problem_mark", None)
+    return error(f"reading.not_yaml.{name.strip('*')}", what=what, where=_place(mark))
+
+
 def _line(mark: Any) -> str:
     return "" if mark is None else f", line {mark.line + 1}"
+
+
+def _place(mark: Any) -> str:
+    return "" if mark is None else f"{_line(mark)}, column {mark.column + 1}"
 
 
 def _size(node: Any, seen: dict[int, int], depth: int, what: str, error: type[InputError]) -> int:
@@ -162,10 +209,13 @@ def _size(node: Any, seen: dict[int, int], depth: int, what: str, error: type[In
     else:
         keys: set[tuple[str, str]] = set()
         total = 1
+        before: Any = None
         for item in node.value:
             parts = item if isinstance(item, tuple) else (item,)
             if len(parts) == 2:
+                _refuse_comma(before, parts, what, error)
                 _once(parts[0], keys, what, error)
+                before = parts[1]
             total += sum(_size(part, seen, depth + 1, what, error) for part in parts)
             if total > MOST:
                 raise error("reading.not_yaml.aliases", what=what, where=where)
@@ -173,12 +223,22 @@ def _size(node: Any, seen: dict[int, int], depth: int, what: str, error: type[In
     return total
 
 
+def _refuse_comma(before: Any, pair: Any, what: str, error: type[InputError]) -> None:
+    """Refuse {epsilon: 0,5}, which YAML reads as a 0, and a key 5 that holds nothing."""
+    key, value = pair
+    if before is None or not (before.tag.endswith(":int") and key.tag.endswith(":int")):
+        return
+    if value.value == "" and before.end_mark.index + 1 == key.start_mark.index:
+        given, where = f"{before.value},{key.value}", _place(before.start_mark)
+        raise error("reading.comma", what=what, where=where, value=given, shown=given)
+
+
 def _once(key: Any, keys: set[tuple[str, str]], what: str, error: type[InputError]) -> None:
     if not isinstance(key.value, str):
         raise error("reading.not_yaml.key", what=what, where=_line(key.start_mark))
     if (key.tag, key.value) in keys:
-        line = key.start_mark.line + 1
-        raise error("reading.key_twice", what=what, key=key.value[:100], line=line)
+        where = _place(key.start_mark)
+        raise error("reading.key_twice", what=what, key=key.value[:100], where=where)
     keys.add((key.tag, key.value))
 
 
@@ -234,6 +294,16 @@ def number_text(text: str) -> str:
     if len(text) > 1_000 or not _NUMBER.fullmatch(text):
         raise ValueError(text[:40])
     return text
+
+
+def like(given: object, known: Iterable[str]) -> str:
+    """Say which of some words is nearest to another, after a blank; nothing if none is.
+
+    >>> like("persn", ["person", "household"]), like("x", ["person"])
+    (" The nearest is 'person'.", '')
+    """
+    near = nearest(str(given), known)
+    return "" if near in (None, given) else say("reading.like", near=near)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

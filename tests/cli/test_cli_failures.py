@@ -185,6 +185,25 @@ def test_a_release_that_is_named_without_its_place_is_not_said_to_be_none(capsys
     assert "neither a folder" in err
 
 
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["choose", "--ratio", "1,5"], "with a point: 1.5."),
+        (["explain", "--epsilon", "0,5"], "with a point: 0.5."),
+        (["choose", "--posterior", "12,5 %", "--p", "5%"], "with a point: 12.5 %."),
+        (["choose", "--ratio", "3", "--box", "0", "0,5", "0", "1"], "with a point: 0.5."),
+        (["choose", "--ratio", "1,000"], "Write 1000;"),
+        (["choose", "--ratio", "much"], "'much' is not a number. Write one such as 0.5."),
+    ],
+)
+def test_a_number_with_a_comma_is_told_how_it_is_written(capsys, given, says):
+    code, _, err = _run(capsys, given)
+    assert code == 2
+    assert says in err
+    code, out, _ = _run(capsys, [*given, "--json"])
+    assert says in json.loads(out)["error"]["message"]
+
+
 def test_help_of_compose_lists_every_mechanism(capsys):
     _, out, _ = _run(capsys, ["compose", "--help"])
     for name in ("gaussian", "geometric", "laplace", "exponential", "randomized-response"):

@@ -82,7 +82,7 @@ def test_numbers_as_yaml_1_1_leaves_them(tmp_path: Path) -> None:
         ({"as_json": True}, "as_json"),
         ({"json": True}, "json"),
         ({"file": "other.yaml"}, "file"),
-        ([1, 2], "mapping"),
+        ([1, 2], "holds no keys of a promise"),
     ],
 )
 def test_what_cannot_be_a_question_is_refused(question: Any, says: str, tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_table_file_is_relative_to_the_folder(tmp_path):
         ({"table": []}, "empty"),
         ({"table": "missing.csv"}, "cannot be read"),
         ({"groups": {}}, "groups is empty"),
-        ({"groups": [1]}, "mapping"),
+        ({"groups": [1]}, r"groups is \[1\]; it must name groups"),
         ({"all": 3}, "must be a list"),
     ],
 )
@@ -134,11 +134,11 @@ def test_bad_tolerances(mapping, says):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("!!python/object/apply:os.system ['true']", "tags are refused"),
+        ("!!python/object/apply:os.system ['true']", "types are refused"),
         ("ratio: [", "line"),
-        ("3", "mapping"),
-        ("- ratio: 3", "mapping"),
-        ("", "mapping"),
+        ("3", "holds no keys of a promise"),
+        ("- ratio: 3", "holds no keys of a promise"),
+        ("", "holds no keys of a promise"),
     ],
 )
 def test_bad_yaml(text, says):
@@ -254,5 +254,5 @@ def test_prior_is_a_key_wherever_it_is_a_flag() -> None:
 
 
 def test_a_misspelt_key_is_told_with_the_nearest() -> None:
-    with pytest.raises(ToleranceError, match="the nearest is 'posterior'"):
+    with pytest.raises(ToleranceError, match="The nearest is 'posterior'"):
         promise_in({"posterier": 0.12, "p": 0.05})

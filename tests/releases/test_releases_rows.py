@@ -313,7 +313,7 @@ def test_a_large_source_gives_what_a_small_one_does(
         ("diagnosis,ward\nx,north\n", {"columns": "beds"}, "no column 'beds'"),
         ("diagnosis,ward\nx,north\n", {"source": "visits.parquet"}, "is the protected source"),
         ("diagnosis,ward\nx,north\n", {"source": "postgresql://h/d?table=t"}, "is no file"),
-        ("diagnosis,ward\nx,north\n", {"public": False}, "must be True"),
+        ("diagnosis,ward\nx,north\n", {"public": False}, "must be true"),
     ],
 )
 def test_a_join_that_cannot_be_is_refused(

@@ -165,7 +165,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     (_with(protect={"unit": "record", "rows": 3}), "a record is one row"),
     (_with(protect={"unit": "household"}), "unit household needs column"),
     (_with(protect={"unit": "family"}), "protect.unit is 'family'"),
-    (_with(protect={"unit": "person", "column": "c", "rows": 0}), "greater than or equal to 1"),
+    (_with(protect={"unit": "person", "column": "c", "rows": 0}), "it must be 1 or more"),
     (_with(protect={"unit": "person", "column": "c", "rows": True}), "protect.rows"),
     (_with(weights="w"), "survey weights need public bounds"),
     (_statistic(count="rows", survey_weight="w"), "survey weights need public bounds"),
@@ -221,12 +221,12 @@ def test_groups_without_keys_are_refused_by_policy() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("account: !!python/object:os.system x", "not plain YAML"),
-        ("account: !!python/name:os.system", "not plain YAML"),
-        ("a: 1\na: 2\n", "twice"),
-        ("[1, 2]", "must be a mapping"),
-        ("a: [", "not plain YAML"),
-        ("", "must be a mapping"),
+        ("account: !!python/object:os.system x", "types are refused"),
+        ("account: !!python/name:os.system", "types are refused"),
+        ("a: 1\na: 2\n", "a second time, line 2, column 1. Keep one"),
+        ("[1, 2]", "has no keys"),
+        ("a: [", "line 1, column 5: a value or a closing bracket is missing"),
+        ("", "has no keys"),
     ],
 )
 def test_only_plain_yaml_is_read(text: str, said: str, tmp_path: Path) -> None:

@@ -254,6 +254,18 @@ def margins(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return made(home, spec)
 
 
+def test_keys_that_a_formula_makes_are_told_as_such(tmp_path: Path) -> None:
+    opened(tmp_path)
+    counts = {"count": "rows", "by": ["band"], "name": "n"}
+    spec = BASE | {"statistics": [counts], "budget": {"epsilon": 1.0}}
+    spec |= {"let": {"band": "bin(cost, [0, 10, 20])"}}
+    one = made(tmp_path, spec)
+    facts = statement(find(one.release_id, ledger=one.ledger)).facts
+    (row,) = (row for row in facts["bases"] if row["what"] == "keys of band")
+    assert row["basis"] == "public: follows from the formula of this column in the spec"
+    assert verified(report(one.release_id, ledger=one.ledger).folder)[0] == 0
+
+
 def test_margins_are_told_with_all_their_columns_and_keys(margins: Made) -> None:
     facts = statement(find(margins.release_id, ledger=margins.ledger)).facts
     domain = facts["data_domain"].split(";")[0]

@@ -158,7 +158,12 @@ def test_a_promise_becomes_coins() -> None:
         ("question: x\nanswers: [a, b]\n", "promise or an epsilon"),
         ("question: x\nanswers: [a, b]\nepsilon: 1\npromise: {ratio: 2}\n", "only one of them"),
         ("question: x\nanswers: [a]\nepsilon: 1\n", "two or more"),
-        ("question: x\nanswers: [a, a]\nepsilon: 1\n", "two or more"),
+        ("question: x\nanswers: [a, a]\nepsilon: 1\n", "'a' twice; answers must be different"),
+        ("question: x\nanswers: [on, on]\nepsilon: 1\n", "has 'on' twice"),
+        ("question: x\nanswers: a\nepsilon: 1\n", "`answers` is 'a'; it must be a list"),
+        ("question: x\nanswers: [a, [b]]\nepsilon: 1\n", "an answer is a text"),
+        ("question: x\nanswers: [a, b]\nepsilon: 0,5\n", "with a point: 0.5"),
+        ("question: x\nanswers: [a, b]\nepsilom: 1\n", "The nearest is 'epsilon'"),
         ('question: x\nanswers: ["a", "a "]\nepsilon: 1\n', "neither begins nor ends"),
         ('question: x\nanswers: ["a\\nb", "c"]\nepsilon: 1\n', "one printable line"),
         ('question: x\nanswers: ["\\ud800", "c"]\nepsilon: 1\n', "one printable line"),
@@ -174,6 +179,16 @@ def test_what_is_no_survey_is_refused(tmp_path: Path, keys: str, says: str) -> N
     (tmp_path / "survey.yaml").write_text(keys)
     with pytest.raises(DiscreetError, match=says):
         survey_in(tmp_path / "survey.yaml")
+
+
+def test_answers_are_the_texts_that_were_written(tmp_path: Path) -> None:
+    (tmp_path / "survey.yaml").write_text(
+        "question: on\nanswers: [yes, no, on, Off, 1.50, 2026-01-31, true]\n"
+        "promise: {ratio: 3, every_output: true}\n"
+    )
+    found, _ = survey_in(tmp_path / "survey.yaml")
+    assert found.question == "on"
+    assert found.answers == ("yes", "no", "on", "Off", "1.50", "2026-01-31", "true")
 
 
 def test_what_is_no_report_is_left_out_and_counted() -> None:

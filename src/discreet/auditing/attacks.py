@@ -235,7 +235,7 @@ def attack(
     >>> shown.exact[-1].belief, shown.bound_passed
     (1.0, False)
     """
-    if name not in ATTACKERS:
+    if not isinstance(name, str) or name not in ATTACKERS:
         raise InputError("auditing.unknown_attack", name=name, known=", ".join(ATTACKERS))
     if math.isnan(prior) or not 0 < prior < 1:
         raise InputError("auditing.bad_prior", prior=prior)

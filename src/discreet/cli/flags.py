@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args, get_origi
 
 import typer
 
-from discreet.errors import InputError
+from discreet.errors import InputError, with_point
 from discreet.outside import load_from_outside
 from discreet.words import catalogue, say
 
@@ -333,22 +333,33 @@ def _flag(
 
 
 def _parser(key: str, kind: Any) -> Callable[[str], float] | None:
-    """Return what reads a share, which may be written as a percentage; None for other flags."""
+    """Return what reads a number, a share also as a percentage; None for other flags."""
     if kind is not float and float not in get_args(kind):
         return None
     from discreet.promises.keys import SHARES
 
-    return share if key in SHARES else None
+    return share if key in SHARES else number
 
 
-def share(text: str) -> float:
-    """Read a share; help shows the name of this function as what a flag takes."""
+def number(text: Any) -> float:
+    """Read a number; help shows the name of this function as what a flag takes."""
+    return _read(text, "cli.flag.no_number")
+
+
+def share(text: Any) -> float:
+    """Read a share, also one in percent."""
     from discreet.reading import share_of
 
+    return _read(share_of(text), "cli.flag.no_share")
+
+
+def _read(value: Any, refused: str) -> float:
     try:
-        return float(share_of(text))
-    except ValueError:
-        raise typer.BadParameter(say("cli.flag.no_share", given=text[:40])) from None
+        return float(value)
+    except (TypeError, ValueError):
+        given = str(value)[:40]
+        following = with_point(given) or say(refused)
+        raise typer.BadParameter(say("cli.flag.no", given=given, next=following)) from None
 
 
 def as_flag(key: str) -> str:

@@ -209,7 +209,7 @@ class Account:
                 left = cap.minus(was)
                 fits = self.filter.fitting(of, left)
                 raise OverBudget(
-                    "ledger.over_budget",
+                    "ledger.used_up" if fits is None else "ledger.over_budget",
                     account=self.name,
                     which=say(f"ledger.{which}", period=self.period, now=now),
                     fitting=said_to_fit(fits),
@@ -219,6 +219,7 @@ class Account:
                     left=left,
                     fits=fits,
                     instead=instead(),
+                    wait=say("ledger.or_wait") if which == "period_cap" else "",
                 )
 
     def broken(self) -> tuple[str, ...]:

@@ -228,7 +228,7 @@ class Chain:
         fits = None if rest.lead <= crumbs else account.filter.fitting(charge, rest)
         too_late = fits is None and before.spent != account.filter.zero
         raise BrokenPromise(
-            "ledger.promise_would_break",
+            "ledger.promise_used_up" if fits is None else "ledger.promise_would_break",
             **told,
             cost=account.filter.cost(charge),
             left=say("ledger.nothing") if left.lead <= crumbs else left.limit_text(),

@@ -157,7 +157,9 @@ class Store:
         try:
             parsed = make_url(url)
         except (ArgumentError, ValueError):
-            # Not repeated: what cannot be parsed may hold a password.
+            # What cannot be parsed may hold a password: only the plain name of a file is repeated.
+            if isinstance(url, str) and re.fullmatch(r"[\w./-]+", url):
+                raise InputError("ledger.no_url_but_file", given=url) from None
             raise InputError("ledger.not_a_url") from None
         product = parsed.get_backend_name()
         if product not in _PRODUCTS:

@@ -38,7 +38,8 @@ from discreet.promises.promise import Promise, PromiseLike, Surety, promised
 from discreet.promises.shapes import AllOf
 from discreet.promises.tolerance import SHAPES, Tolerance
 from discreet.promises.unit import PERSON, Unit
-from discreet.reading import nearest, share_of, text_of, yaml_values
+from discreet.reading import like, share_of, text_of, yaml_values
+from discreet.words import say
 
 Kind: TypeAlias = "type | tuple[str, ...]"
 PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
@@ -189,16 +190,14 @@ def tolerance_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Tole
 
 def _refuse_unknown(mapping: Mapping[str, Any], known: Callable[[], Set[str]]) -> None:
     if not isinstance(mapping, Mapping):
-        raise ToleranceError("promises.not_a_mapping")
+        raise ToleranceError("promises.not_a_mapping", value=mapping)
     if set(mapping) - known():
         load_from_outside("shapes")
     unknown = sorted(str(key) for key in set(mapping) - known())
     if unknown:
         names, key = ", ".join(sorted(known())), unknown[0][:40]
-        near = nearest(key, known())
-        if near is not None:
-            raise ToleranceError("promises.misspelt_key", key=key, nearest=near, keys=names)
-        raise ToleranceError("promises.unknown_key", key=key, keys=names)
+        near = like(key, known())
+        raise ToleranceError("promises.unknown_key", key=key, keys=names, like=near)
 
 
 def files_in(said: object) -> list[str]:
@@ -247,7 +246,8 @@ def _surety(given: Mapping[str, Any]) -> Surety | None:
 
 def _word(key: str, value: Any, words: tuple[str, ...]) -> Any:
     if value not in words:
-        raise ToleranceError("promises.not_one_of", key=key, value=value, words=" or ".join(words))
+        said = {"words": " or ".join(words), "like": like(value, words)}
+        raise ToleranceError("promises.not_one_of", key=key, value=value, **said)
     return value
 
 
@@ -307,7 +307,8 @@ def _refuse_membership(given: Mapping[str, Any], adjacency: Adjacency) -> None:
 def list_of(key: str, value: Any) -> list[Any]:
     """Return the list that a key holds, or say that it must be one."""
     if not isinstance(value, (list, tuple)):
-        raise ToleranceError("promises.not_a_list", key=key)
+        example = say(f"promises.lists.{key}")
+        raise ToleranceError("promises.not_a_list", key=key, value=value, example=example)
     return list(value)
 
 

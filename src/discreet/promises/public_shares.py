@@ -79,7 +79,8 @@ def _refuse(keys: Mapping[str, Any], others: tuple[str, ...], name: str) -> None
 
 def _checked(name: str, given: Any, known: set[str]) -> Mapping[str, Any]:
     if not isinstance(given, Mapping) or set(given) - known:
-        raise ToleranceError("promises.shares_keys", name=name, known=", ".join(sorted(known)))
+        said = {"known": ", ".join(sorted(known)), "example": say(f"promises.shares_like.{name}")}
+        raise ToleranceError("promises.shares_keys", name=name, value=given, **said)
     source = given.get("source")
     if not isinstance(source, str) or not source.strip():
         raise ToleranceError("promises.no_source", name=name)

@@ -296,7 +296,7 @@ class Groups(Tolerance):
 
         named = given["groups"]
         if not isinstance(named, Mapping):
-            raise ToleranceError("promises.groups_no_mapping")
+            raise ToleranceError("promises.groups_no_mapping", value=named)
         return cls(tuple((str(name), tolerance_in(one, folder)) for name, one in named.items()))
 
     def to_mapping(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from discreet.errors import InputError
+from discreet.reading import like
 from discreet.words import catalogue
 
 KINDS = ("person", "household", "record", "partition")
@@ -34,7 +35,8 @@ class Unit:
     def of(cls, kind: str, name: str | None = None, columns: tuple[str, ...] = ()) -> Unit:
         """Return a unit by its kind and, if it has one, its own name."""
         if kind not in KINDS:
-            raise InputError("promises.unit", unit=kind, kinds=", ".join(KINDS))
+            said = {"kinds": ", ".join(KINDS), "like": like(kind, KINDS)}
+            raise InputError("promises.unit", unit=kind, **said)
         if name is None:
             return cls(kind, _usual(kind, columns))
         if not isinstance(name, str) or not name.strip():

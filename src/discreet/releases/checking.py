@@ -44,7 +44,7 @@ from discreet.releases.engines.base import Column, Engine, fields
 from discreet.releases.formula import kind_declared
 from discreet.releases.planning import Plan, Planned, plan_of
 from discreet.releases.pricing import require_own
-from discreet.releases.rows import Schema, columns_read, joined, sampled, shaped
+from discreet.releases.rows import Schema, columns_read, hints, joined, sampled, shaped
 from discreet.releases.source import Source, options_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import Answer, Measured, Noisy, decimal
@@ -73,6 +73,7 @@ class Checked(Tabular):
     plan: Plan
     basis: Literal["declared", "header", "assumed"]
     columns: Mapping[str, Column]
+    hints: tuple[str, ...] = ()
 
     @property
     def spent(self) -> dict[str, Any]:
@@ -88,7 +89,7 @@ class Checked(Tabular):
             "columns": [{"name": name, "kind": kind} for name, kind in self.columns.items()],
             "spent": self.spent,
             "cut": self.plan.cut(),
-            "notes": [*self.plan.as_written, *self.plan.notes],
+            "notes": [*dict.fromkeys((*self.plan.as_written, *self.plan.notes, *self.hints))],
             **self.plan.to_dict(),
         }
 
@@ -128,7 +129,7 @@ def check(
         assumed = dict.fromkeys(_read(asked, seen), "untyped")
         if not types or not (is_csv(asked.located or "") or assumed.keys() <= types.keys()):
             plan = plan_of(asked.as_shaped(), {**dict.fromkeys(seen, "number"), **known})
-            return Checked(plan, "assumed", assumed | known)
+            return Checked(plan, "assumed", assumed | known, tuple(hints(asked)))
     # A protected table that is joined is data, as the source is: with assumed columns it is closed.
     hidden = [join for join in asked.join if assumed and not join.public]
     looked_up: dict[str, Column] = {name: "untyped" for join in hidden for name in join.columns}

@@ -464,6 +464,27 @@ def columns_in(term: Term) -> Iterator[str]:
         yield from columns_in(part)
 
 
+def tested_for_null(term: Term) -> Iterator[str]:
+    """Yield the columns that are tested with `is null` in a formula."""
+    for part in term.parts:
+        yield from columns_in(part) if term.op == "is null" else tested_for_null(part)
+
+
+def unmet(term: Term) -> Iterator[str]:
+    """Yield columns whose nulls take the last value of an `if`, without being tested for.
+
+    >>> list(unmet(parse("if(age > 17, 'adult', 'child')").tree))
+    ['age']
+    >>> list(unmet(parse("if(age is null or age > 17, 'adult', 'child')").tree))
+    []
+    """
+    if term.op == "if":
+        tested = set(tested_for_null(term.parts[0]))
+        yield from (name for name in columns_in(term.parts[0]) if name not in tested)
+    for part in term.parts:
+        yield from unmet(part)
+
+
 def domain(term: Term) -> tuple[str, ...] | None:
     """Return the values that a formula may have, as keys, where the formula itself says them."""
     if term.op in (*_COMPARE, "and", "or", "not", "in", "is null"):

@@ -7,14 +7,16 @@ raised inside a model as a `SpecError`, and keeps its words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from discreet.errors import DiscreetError, SpecError
-from discreet.reading import nearest
+from discreet.reading import like, nearest, share_of
 from discreet.words import has, say
 
 
@@ -84,47 +86,146 @@ def refusal(
     missing: str,
     tags: Collection[str] = (),
     place: Callable[[list[str | int]], list[str | int]] = list,
-    keys: Callable[[], Collection[str]] = tuple,
+    schema: Callable[[], Mapping[str, Any]],
 ) -> SpecError:
-    """Return the first fault in words: where, what was given, and the rule.
+    """Return the first fault in words: where, what was given, the rule, and how it is written.
 
     `unknown` and `missing` name the texts for a key that is not known, and for one that is not
     there; `tags` are steps of pydantic's own that nobody wrote; `place` may rename the others. Of
-    `keys`, the one that is most like an unknown one is proposed. An unknown key comes before a
-    missing one, for it may be that one, misspelt.
+    the keys that the `schema` has there, the one that is most like an unknown one is proposed. An
+    unknown key comes before a missing one, for it may be that one, misspelt.
     """
     faults = error.errors(include_url=False)
     first = min(faults, key=lambda one: one["type"] != "extra_forbidden")
-    last = len(first["loc"]) - 1 if first["type"] == "extra_forbidden" else None  # was written
-    steps = place([s for i, s in enumerate(first["loc"]) if s not in tags or i == last])
+    loc, kind, context = first["loc"], first["type"], first.get("ctx", {})
+    last = len(loc) - 1 if kind == "extra_forbidden" else None  # was written
+    if kind == "missing" and isinstance(loc[-1], int):  # one end of a pair
+        loc, kind = loc[:-1], "pair"
+    written = [
+        step
+        for at, step in enumerate(loc)
+        if step not in tags or at == last or step in _keys(loc[:at], schema())
+    ]
+    steps = place(written)
     where = ".".join(map(str, steps)) or say("releases.spec.whole")
-    context = first.get("ctx", {})
     fault = context.get("error")
     if isinstance(fault, DiscreetError):
+        if steps and fault.message.startswith((f"{steps[-1]} ", f"{steps[-1]}: ")):
+            where = ".".join(map(str, steps[:-1]))  # it says so itself
         text = "releases.spec.fault_next" if fault.next else "releases.spec.fault"
         said = {"says": fault.message, "next": fault.next, "flags": fault.flags or fault.next}
-        return SpecError(text, where=where, **said)
+        return SpecError(text, where=where and f"{where}: ", **said)
     if isinstance(fault, ValueError):
-        return SpecError("releases.spec.fault", where=where, says=f"{str(fault).rstrip('.')}.")
-    if first["type"] == "missing":
-        return SpecError(missing, where=where)
-    if first["type"] == "extra_forbidden":
-        near = nearest(str(steps[-1]), keys())
-        if near not in (None, steps[-1]):  # a key of other entries is no better here
+        return SpecError(
+            "releases.spec.fault", where=f"{where}: ", says=f"{str(fault).rstrip('.')}."
+        )
+    example = _example(written)
+    if kind == "missing":
+        return _with_next(missing, example, where=where)
+    if kind == "extra_forbidden":
+        known = _keys(loc[:-1], schema())
+        near = nearest(str(steps[-1]), known)
+        if near not in (None, steps[-1]):
             return SpecError("releases.spec.near_key", where=where, near=near)
-        return SpecError(unknown, where=where)
-    rule = f"releases.rules.{_TYPES.get(first['type'], first['type'])}"
-    says = say(rule if has(rule) else "releases.rules.other", **context)
+        few = len(loc) > 1 and len(known) <= 12
+        here = say("releases.spec.keys_here", keys=", ".join(sorted(known))) if few else None
+        return _with_next(unknown, here, where=where)
+    rule = f"releases.rules.{_TYPES.get(kind, kind)}"
+    limits = {key: int(n) if n == int(n) else n for key, n in _numbers(context).items()}
+    expected = str(context.get("expected", "")).replace("True", "true")
+    says = say(
+        rule if has(rule) else "releases.rules.other", **context | limits | {"expected": expected}
+    )
     given = first["input"]
-    below_one = 1 in (context.get("lt"), context.get("le"))
-    if isinstance(given, (int, float)) and 1 < given <= 100 and below_one:
+    share = share_of(given) if kind == "float_type" else None
+    if isinstance(given, (int, float)) and 1 < given <= 100 and 1 in limits.values():
         share = float(given) / 100
         return SpecError("promises.in_percent", name=where, value=given, share=share)
-    if isinstance(given, (str, int, float, bool)):
-        return SpecError("releases.spec.fault_given", where=where, given=_short(given), says=says)
-    return SpecError("releases.spec.fault", where=where, says=says)
+    near = like(given, re.findall("'([^']*)'", context.get("expected", ""))).strip()
+    if near:
+        example = near
+    elif isinstance(share, float):
+        example = say("releases.spec.share", share=share)
+    elif rule.endswith("tuple_type") and str(given).isidentifier() and written:
+        example = say("releases.spec.example", example=f"{written[-1]}: [{given}]")
+    elif kind == "too_long" and all(isinstance(one, int) for one in given):
+        example = say("releases.spec.commas")
+    said = {"where": where, "says": says, "shown": _shown(given), "given": given}
+    return _with_next("releases.spec.fault_given", example, **said)
 
 
-def _short(given: Any) -> str:
-    shown = repr(given)
+def _keys(steps: Sequence[str | int], schema: Mapping[str, Any]) -> set[str]:
+    """Return the keys that a person may write where some steps lead in a schema."""
+    here: list[Any] = [schema]
+    for step in steps:
+        inside = [one for model in here for one in _below(model, step, schema)]
+        here = inside or here  # a step that only pydantic makes
+    found = {key for model in here for one in _models(model, schema) for key in one["properties"]}
+    return found - {"rows_choice"}
+
+
+def _models(part: Mapping[str, Any], schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the mappings with keys of their own that a part of a schema allows."""
+    if "$ref" in part:
+        return _models(schema["$defs"][part["$ref"].rsplit("/", 1)[1]], schema)
+    either = [*part.get("anyOf", ()), *part.get("oneOf", ())]
+    found = [one for other in either for one in _models(other, schema)]
+    return [part] if "properties" in part else found
+
+
+def _below(part: Mapping[str, Any], step: str | int, schema: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield what a part of a schema allows under a key, or in a list."""
+    lists = [part, *part.get("anyOf", ())]
+    if isinstance(step, int):
+        yield from (one["items"] for one in lists if "items" in one)
+    for model in _models(part, schema):
+        if step in model["properties"]:
+            yield model["properties"][step]
+    yield from (
+        one["additionalProperties"]
+        for one in lists
+        if isinstance(step, str) and isinstance(one.get("additionalProperties"), dict)
+    )
+
+
+def _numbers(context: Mapping[str, Any]) -> dict[str, float]:
+    """The limits of a rule."""
+    return {key: context[key] for key in ("gt", "ge", "lt", "le") if key in context}
+
+
+_OPEN = ("labels", "let", "per_unit", "types")  # whose keys are names of the spec's own
+
+
+def _example(steps: Sequence[str | int]) -> str | None:
+    """Say how a key is written: by its own name and that of the key above, or by its own."""
+    named = [step for step in steps if isinstance(step, str)]
+    for name in ("_".join(named[-2:]), *named[-1:], *(one for one in named if one in _OPEN)):
+        if has(f"releases.examples.{name}"):
+            return say("releases.spec.example", example=say(f"releases.examples.{name}"))
+    return None
+
+
+def wrong_choice(name: str, given: str, known: Collection[str]) -> SpecError:
+    """Return the refusal of what is none of the words that there are, with the nearest of them."""
+    return _with_next(name, like(given, known).strip(), given=given, known=", ".join(known))
+
+
+def _with_next(name: str, following: str | None, **said: Any) -> SpecError:
+    """Return a refusal with what to do next, unless it says so already."""
+    found = SpecError(name, **said)
+    if not following or found.next:
+        return found
+    return SpecError("releases.spec.then", says=found.message, next=following)
+
+
+def _shown(given: Any) -> str:
+    """Return what was given as it is written in YAML, cut short, and without a password."""
+    if given is None:
+        return say("releases.spec.empty")
+    try:
+        text = json.dumps(given, ensure_ascii=False, default=str)
+    except (TypeError, ValueError):  # a mapping of Python's whose keys are no texts, or in itself
+        text = repr(given)
+    text = repr(given) if isinstance(given, str) else text
+    shown = re.sub(r"(?<=://)[^/?]*@|(?<=password=)[^&\"']*", "", text)
     return shown if len(shown) <= 200 else f"{shown[:200]}…"

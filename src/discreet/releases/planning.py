@@ -24,7 +24,7 @@ from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.pricing import Asked, Priced, Pricing, allowance, delta_of, priced, share
 from discreet.releases.quotients import Spread
-from discreet.releases.rows import column_in, sample_told
+from discreet.releases.rows import column_in, hints, sample_told
 from discreet.releases.source import options_of, pattern_of
 from discreet.releases.spec import PublicFiles, Spec
 from discreet.releases.statistics import Statistic
@@ -126,6 +126,7 @@ class Plan:
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the data are read."""
         said = [] if self.spec.sample is None else [self._of_sample()]
+        said += hints(self.spec)
         said += [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
         for one in self.statistics:
             own = one.statistic.note(one.contribution)

@@ -65,7 +65,7 @@ def allowance(spec: InFolder, account: Account | None) -> Guarantee:
         given = spec.budget
         return stated(given.epsilon, given.delta, given.rho, adjacency=adjacency)
     if promise is None:
-        return _of_account(account, adjacency)
+        return _of_account(account, spec)
     delta = delta_in(spec.promise_keys or {})
     if account is None:
         return _before_opening(promise, delta)
@@ -79,9 +79,10 @@ def require_own(spec: InFolder) -> None:
         raise SpecError("charge.nothing_asked_no_ledger")
 
 
-def _of_account(account: Account | None, adjacency: Adjacency) -> Guarantee:
+def _of_account(account: Account | None, spec: InFolder) -> Guarantee:
+    adjacency = Adjacency.of(spec.protect.adjacency)
     if account is None:
-        raise SpecError("charge.nothing_asked_unopened")
+        raise SpecError("charge.nothing_asked_unopened", account=spec.account)
     if not account.promises:
         raise SpecError("charge.nothing_asked")
     return _guarantee(reduce(Amount.least, account.promises.values()), adjacency, 0.0)

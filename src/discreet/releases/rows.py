@@ -57,10 +57,21 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from discreet.composition.sampling import before_sampling
 from discreet.errors import DataError, PolicyError, SpecError
 from discreet.guarantees import amount, stated
-from discreet.reading import nearest
+from discreet.reading import like, nearest
 from discreet.releases.engines import file_of, opened
 from discreet.releases.engines.base import TEXTS, Column, Engine, Number
-from discreet.releases.formula import KINDS, Formula, Term, Type, columns_in, domain, parse, resolve
+from discreet.releases.formula import (
+    KINDS,
+    Formula,
+    Term,
+    Type,
+    columns_in,
+    domain,
+    parse,
+    resolve,
+    tested_for_null,
+    unmet,
+)
 from discreet.releases.models import Closed, NamesOrOne, Pair, as_tuple
 from discreet.releases.source import Sourced, path_in
 from discreet.rounding import up
@@ -253,6 +264,24 @@ def keys_known(
     return {name: keys for name, keys in known.items() if keys is not None}
 
 
+def hints(spec: Spec) -> Iterator[str]:
+    """Yield what a spec allows and people may not expect: of missing values, and of levels."""
+    tested = set() if spec.where is None else set(tested_for_null(parse(spec.where).tree))
+    for name, text in spec.let.items():
+        if missing := [one for one in unmet(parse(text).tree) if one not in tested]:
+            yield say("releases.plan.unmet", name=name, column=missing[0])
+    tables = [table for entry in spec.named() for table in entry.tables()]
+    for join in (join for join in spec.join if join.public and len(join.by) == 1):
+        for column in join.columns:
+            both = {column, *join.by}
+            apart = (
+                t.grouped_by for t in tables if t.kind == "margins" or not both <= {*t.grouped_by}
+            )
+            if both <= {name for names in apart for name in names}:
+                said = {"child": join.by[0], "parent": column, "file": path_in(join.source)}
+                yield say("releases.plan.levels", **said)
+
+
 def columns_read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
     """Yield the columns of the data behind those that statistics see, and behind conditions."""
     made = {name: parse(text) for name, text in spec.let.items()}
@@ -273,7 +302,7 @@ def _under(key: str) -> Iterator[None]:
     try:
         yield
     except SpecError as fault:
-        raise SpecError("releases.spec.fault", where=key, says=fault.message) from None
+        raise SpecError("releases.spec.fault", where=f"{key}: ", says=fault.message) from None
 
 
 def condition(text: str, columns: Mapping[str, Column]) -> Term:
@@ -411,19 +440,25 @@ def _check_public(join: Join, spec: Spec) -> None:
         raise PolicyError("releases.rows.public_source", source=located)
 
 
+def _not_there(source: str | None, column: str, columns: Iterable[str]) -> SpecError:
+    said = {"source": source, "column": column, "like": like(column, columns)}
+    return SpecError("releases.rows.public_column", **said)
+
+
 def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
     located = path_in(join.source)
     with closing(opened(join.source, spec.path)) as table:
         for column in join.by:
             if column not in table.columns:
-                raise SpecError("releases.rows.public_column", source=located, column=column)
+                raise _not_there(located, column, table.columns)
             if column not in columns:
-                raise SpecError("releases.rows.on_column", column=column)
+                near = like(column, columns)
+                raise SpecError("releases.rows.on_column", column=column, like=near)
         rest = [column for column in table.columns if column not in join.by]
         taken = list(join.columns or (c for c in rest if table.columns[c] != "other"))
         for column in taken:
             if column not in rest or table.columns[column] == "other":
-                raise SpecError("releases.rows.public_column", source=located, column=column)
+                raise _not_there(located, column, rest)
             if column in columns:
                 raise SpecError("releases.rows.column_twice", source=located, column=column)
         kinds = {column: table.columns[column] for column in taken}

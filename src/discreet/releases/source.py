@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from discreet.errors import SpecError
-from discreet.releases.models import Closed, NamesOrOne
+from discreet.releases.models import Closed, NamesOrOne, wrong_choice
 
 _Type: TypeAlias = Literal["text", "number", "integer", "date", "boolean"]
 _PARTS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
@@ -52,7 +52,7 @@ def pattern_of(declared: str) -> tuple[str, tuple[str, ...]] | None:
 
 def _declared(given: str) -> str:
     if given not in get_args(_Type) and pattern_of(given) is None:
-        raise SpecError("releases.source.type", known=", ".join(get_args(_Type)))
+        raise wrong_choice("releases.source.type", given, get_args(_Type))
     return given
 
 
@@ -120,11 +120,11 @@ class Source(Closed):
 
 
 def _how(source: object) -> str:
-    return "mapping" if isinstance(source, (Source, dict)) else "path"
+    return "mapping" if isinstance(source, (Source, dict)) else "location"
 
 
 Sourced: TypeAlias = Annotated[
-    Annotated[str, Tag("path")] | Annotated[Source, Tag("mapping")], Discriminator(_how)
+    Annotated[str, Tag("location")] | Annotated[Source, Tag("mapping")], Discriminator(_how)
 ]
 """A source as a field of a spec."""
 GivenSource: TypeAlias = str | Source | None

@@ -44,25 +44,26 @@ from pydantic import (
     model_validator,
 )
 
-from discreet.errors import PolicyError, SpecError
+from discreet.errors import InputError, PolicyError, SpecError
 from discreet.guarantees import Adjacency
 from discreet.laws.registry import released_law, released_laws
 from discreet.promises import Promise, Unit, promise_in
 from discreet.promises.keys import DEPENDENCE, OF_WHOM
-from discreet.reading import fraction_of, text_of, yaml_values
+from discreet.reading import fraction_of, like, text_of, yaml_values
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines import file_of
-from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal
+from discreet.releases.engines import file_of, is_csv
+from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal, wrong_choice
 from discreet.releases.rows import Condition, Features, Joins, Sample, keys_known
-from discreet.releases.source import Sourced, path_in
+from discreet.releases.source import Sourced, options_of, path_in
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
 from discreet.releases.statistics.cut import Cut
 from discreet.words import say
 
 _TAGS = frozenset(
-    {"discover", "public", "size", "sets", "path", "mapping", "str", "tuple[str, ...]"}
+    {"discover", "public", "size", "sets", "location", "mapping", "str", "tuple[str, ...]"}
 )
+_DATA = frozenset({".parquet", ".pq", ".db", ".duckdb", ".sqlite", ".xlsx", ".xls", ".tsv"})
 _WEIGHTS = frozenset({"weights", "survey_weight", "survey_weights", "sampling_weight", "pweight"})
 
 
@@ -90,8 +91,7 @@ _Rows: TypeAlias = Annotated[
 def _drawn(mechanism: str) -> str:
     """Refuse a mechanism whose noise releases cannot draw."""
     if mechanism != "auto" and released_law(mechanism) is None:
-        known = ", ".join(("auto", *released_laws()))
-        raise SpecError("releases.spec.mechanism", mechanism=mechanism, known=known)
+        raise wrong_choice("releases.spec.mechanism", mechanism, ("auto", *released_laws()))
     return mechanism
 
 
@@ -129,8 +129,10 @@ class Protect(Closed):
     def _chosen(cls, said: Any) -> Any:
         if not isinstance(said, dict) or not isinstance(said.get("rows"), dict):
             return said
-        choice = RowsChoice.model_validate(said["rows"])
-        return {**said, "rows": choice.choose[-1], "rows_choice": choice}
+        limits = said["rows"].get("choose")
+        largest = limits[-1] if isinstance(limits, (list, tuple)) and limits else 1
+        rows = largest if isinstance(largest, int) else 1  # any other is refused as a choice
+        return {**said, "rows": rows, "rows_choice": said["rows"]}
 
     @model_validator(mode="after")
     def _whole(self) -> Protect:
@@ -292,7 +294,11 @@ class InFolder(Closed):
         if own:
             raise SpecError("releases.spec.whom_in_promise", key=own[0])
         adjacency = Adjacency.of(self.protect.adjacency)
-        found = promise_in({**keys, "adjacency": adjacency.value}, self.folder)
+        try:
+            found = promise_in({**keys, "adjacency": adjacency.value}, self.folder)
+        except InputError as fault:
+            fault.flags = None  # in a spec it is written with keys
+            raise
         return replace(found, unit=self.unit)
 
     @model_validator(mode="after")
@@ -580,7 +586,11 @@ def written(
     """
     if isinstance(source, Mapping):
         return dict(source), Path(folder) if folder else Path.cwd()
+    if not isinstance(source, str | Path):
+        raise SpecError("releases.spec.no_spec", type=type(source).__name__, keys=keys)
     path = Path(source)
+    if is_csv(path.name) or path.suffix.lower() in _DATA:
+        raise SpecError("releases.spec.data_file", path=path)
     mapping = yaml_values(text_of(path, "the spec", SpecError), f"the spec {path}", SpecError)
     if not isinstance(mapping, dict):
         raise SpecError("releases.spec.no_mapping", path=path, keys=keys)
@@ -605,30 +615,27 @@ def _validated(mapping: dict[str, Any]) -> Spec:
             missing="releases.spec.missing_key",
             tags=_TAGS,
             place=_by_statistic,
-            keys=_keys,
+            schema=json_schema,
         ) from None
     for table in (table for entry in spec.named() for table in entry.tables()):
         table.check_policy()
         known = {*table.public_keys, *(c for one in table.sought for c in one.columns)}
         missing = [column for column in table.grouped_by if column not in known]
         if missing:
-            raise PolicyError("releases.keys.unpaid", statistic=table.name, column=missing[0])
+            declared = {*known, *spec.let, *spec.per_unit, *options_of(spec.source).types}
+            near = like(missing[0], declared)
+            said = {"statistic": table.name, "column": missing[0], "like": near}
+            raise PolicyError("releases.keys.unpaid", **said)
     return spec
 
 
 def _by_statistic(steps: list[str | int]) -> list[str | int]:
     """Count statistics, and what lists hold, as people do."""
     steps = [step + 1 if isinstance(step, int) else step for step in steps]
+    steps = ["rows" if step == "rows_choice" else step for step in steps]
     if len(steps) > 1 and steps[0] == "statistics" and isinstance(steps[1], int):
         return [say("releases.spec.statistic", position=steps[1]), *steps[2:]]
     return steps
-
-
-def _keys() -> set[str]:
-    """Return every key that a person may write somewhere in a spec."""
-    schema = json_schema()
-    models = (schema, *schema["$defs"].values())
-    return {key for model in models for key in model.get("properties", ())} - {"rows_choice"}
 
 
 def _plain(value: Any) -> Any:

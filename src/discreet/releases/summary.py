@@ -137,7 +137,9 @@ def summary_spec(
             known = Known.model_validate(said)
         except ValidationError as error:
             words = ("releases.spec.unknown_key", "releases.spec.missing_key")
-            fault = refusal(error, unknown=words[0], missing=words[1])
+            fault = refusal(
+                error, unknown=words[0], missing=words[1], schema=Known.model_json_schema
+            )
             raise SpecError("releases.summary.column", column=name, says=str(fault)) from None
         statistics += _entries(name, known)
     return {

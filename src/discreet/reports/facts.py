@@ -11,7 +11,7 @@ adjacency, the prior, and how often the bound may fail.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.ledger.promises import Made, made_promises
 from discreet.promises import Promise, Unit
 from discreet.releases.engines.base import Number, fields
-from discreet.releases.rows import columns_read, sample_told
+from discreet.releases.rows import columns_read, keys_known, sample_told
 from discreet.releases.spec import Spec
 from discreet.releases.statistics.base import Statistic
 from discreet.releases.statistics.margins import Margins
@@ -318,10 +318,13 @@ def _bases(stored: Stored) -> list[dict[str, str]]:
         for call in stored.said["plan"]["calls"]
         if call.get("threshold") is not None
     }
-    per_unit = _spec(stored).per_unit
+    spec = _spec(stored)
+    per_unit = spec.per_unit
+    listed = {c for entry in spec.statistics for one in entry.tables() for c in one.public_keys}
+    made = keys_known(spec.let, per_unit).keys() - listed
     rows = [_basis("bounds", name, "declared") for name, one in per_unit.items() if one.bounds]
     for statistic in _measured(stored):
-        rows += _bases_of(statistic, thresholds)
+        rows += _bases_of(statistic, thresholds, made)
     return _each_once(rows)
 
 
@@ -330,7 +333,9 @@ def _each_once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _bases_of(
-    statistic: Statistic, thresholds: Mapping[tuple[str, str], int]
+    statistic: Statistic,
+    thresholds: Mapping[tuple[str, str], int],
+    made: Collection[str],
 ) -> Iterator[dict[str, str]]:
     name, known = str(statistic.name), statistic.public_keys
     paid = {column: sought.part for sought in statistic.sought for column in sought.columns}
@@ -339,6 +344,8 @@ def _bases_of(
             others = (found for (_, part), found in thresholds.items() if part == paid[column])
             threshold = thresholds.get((name, paid[column])) or next(others, 0)
             yield _basis("keys", column, "paid", "paid", threshold=f"{threshold:,}")
+        elif column in made:
+            yield _basis("keys", column, "made")
         else:
             yield _basis("keys", column, "file" if isinstance(known[column], str) else "listed")
     for column in statistic.extra if isinstance(statistic, Margins) else ():

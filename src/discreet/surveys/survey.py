@@ -41,7 +41,7 @@ from discreet.noise.rational import uniform
 from discreet.numerics import bracket, incomplete_beta
 from discreet.promises import Promise
 from discreet.promises.promise import PromiseLike, promised
-from discreet.reading import text_of, yaml_values
+from discreet.reading import like, text_of, yaml_values
 from discreet.rounding import number, up
 from discreet.words import say
 
@@ -90,7 +90,8 @@ class Survey:
         elif promise is not None or epsilon is None:
             raise InputError("surveys.promise_or_epsilon")
         if encoding not in ("auto", "response", "unary"):
-            raise InputError("surveys.encoding", encoding=encoding)
+            near = like(encoding, ("auto", "response", "unary"))
+            raise InputError("surveys.encoding", encoding=encoding, like=near)
         named: tuple[Encoding, ...] = ("response", "unary")
         options = [
             cls(question, tuple(answers), epsilon, one, kept)
@@ -102,11 +103,16 @@ class Survey:
     def __post_init__(self) -> None:
         if not _is_line(self.question):
             raise InputError("surveys.no_question")
-        texts = [_is_line(one) and one == one.strip() for one in self.answers]
-        if len(texts) < 2 or not all(texts) or len(set(self.answers)) < len(texts):
-            raise InputError("surveys.answers")
-        if len(texts) > _MOST_ANSWERS:
-            raise InputError("surveys.many_answers", answers=len(texts), most=_MOST_ANSWERS)
+        wrong = [one for one in self.answers if not (_is_line(one) and one == one.strip())]
+        if wrong:
+            raise InputError("surveys.no_answer", answer=wrong[0])
+        twice = [one for one, times in Counter(self.answers).items() if times > 1]
+        if twice:
+            raise InputError("surveys.answer_twice", answer=twice[0])
+        if len(self.answers) < 2:
+            raise InputError("surveys.answers", answers=len(self.answers))
+        if len(self.answers) > _MOST_ANSWERS:
+            raise InputError("surveys.many_answers", answers=len(self.answers), most=_MOST_ANSWERS)
         PureDP(self.epsilon)  # refuses what is no budget
         if not 0 < self.epsilon <= LARGEST_EPSILON:
             raise InputError("surveys.epsilon", epsilon=self.epsilon, most=LARGEST_EPSILON)
@@ -235,17 +241,19 @@ def randomize(survey: Survey, answer: str) -> str:
 def survey_in(path: str | Path) -> tuple[Survey, Mapping[str, Any]]:
     """Return the survey of a YAML file, and all of its keys."""
     place = Path(path)
-    keys = yaml_values(text_of(place, say("surveys.the_file")), say("surveys.the_file"))
+    text, what = text_of(place, say("surveys.the_file")), say("surveys.the_file")
+    keys = yaml_values(text, what, texts=("question", "answers"))
     if not isinstance(keys, dict):
         raise InputError("surveys.not_keys", path=place.name)
     if unknown := sorted(str(key) for key in keys if key not in _KEYS):
-        raise InputError("surveys.unknown_key", key=unknown[0], known=", ".join(sorted(_KEYS)))
+        said = {"known": ", ".join(sorted(_KEYS)), "like": like(unknown[0], _KEYS)}
+        raise InputError("surveys.unknown_key", key=unknown[0], **said)
     answers = keys.get("answers")
-    listed = answers if isinstance(answers, list) else []
-    written = {True: "yes", False: "no"}  # as YAML reads an unquoted yes or no
+    if not isinstance(answers, list):
+        raise InputError("surveys.answers_no_list", answers=answers)
     found = Survey.of(
         keys.get("question", ""),
-        [written[one] if isinstance(one, bool) else str(one) for one in listed],
+        answers,
         promise=keys.get("promise"),
         epsilon=keys.get("epsilon"),
         encoding=keys.get("encoding", "auto"),

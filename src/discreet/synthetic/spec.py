@@ -118,7 +118,10 @@ def load(
         return SyntheticSpec.model_validate(mapping).placed(place, keys_from)
     except ValidationError as error:
         raise refusal(
-            error, unknown="synthetic.spec.unknown_key", missing="synthetic.spec.missing_key"
+            error,
+            unknown="synthetic.spec.unknown_key",
+            missing="synthetic.spec.missing_key",
+            schema=json_schema,
         ) from None
 
 

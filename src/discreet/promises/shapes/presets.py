@@ -16,6 +16,7 @@ from discreet.promises.shapes.difference import Difference
 from discreet.promises.shapes.posterior import Posterior, PosteriorUnlessRatio
 from discreet.promises.shapes.ratio import Ratio
 from discreet.promises.tolerance import Key, Tolerance
+from discreet.reading import like
 from discreet.words import say
 
 
@@ -60,5 +61,6 @@ PRESETS: dict[str, Preset] = {
 def preset(name: str) -> Tolerance:
     """Return the tolerance of that name, or say which names there are."""
     if name not in PRESETS:
-        raise ToleranceError("promises.no_preset", name=name, presets=", ".join(PRESETS))
+        said = {"presets": ", ".join(PRESETS), "like": like(name, PRESETS)}
+        raise ToleranceError("promises.no_preset", name=name, **said)
     return PRESETS[name].tolerance

@@ -98,7 +98,8 @@ def relation(
     if path.name.lower().endswith(PARQUET):
         _require(source, path.is_file(), path)
         return _parquet(path, mentioned)
-    raise SpecError("engines.duckdb.suffix", source=source)
+    spec = Path(source).suffix.lower() in (".yaml", ".yml", ".json")
+    raise SpecError("engines.duckdb.spec" if spec else "engines.duckdb.suffix", source=source)
 
 
 def _require(source: str, there: bool, path: Path) -> None:

@@ -48,9 +48,10 @@ from pydantic_core import core_schema
 
 from discreet.errors import SpecError
 from discreet.outside import load_from_outside
+from discreet.reading import like
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
-from discreet.releases.models import Closed, Keys, Names, Pair
+from discreet.releases.models import Closed, Keys, Names, Pair, wrong_choice
 from discreet.releases.rows import Condition
 from discreet.words import has, say
 
@@ -647,7 +648,8 @@ class Grouped(Statistic):
         given = self.public_keys if isinstance(self.keys, Discover) else self.keys
         extra = [column for column in given if column not in self.grouped_by]
         if extra:
-            raise SpecError("releases.spec.keys_not_in_by", column=extra[0])
+            near = like(extra[0], self.grouped_by)
+            raise SpecError("releases.spec.keys_not_in_by", column=extra[0], like=near)
         return self
 
     @property
@@ -886,6 +888,10 @@ def read_statistic(entry: object) -> Statistic:
     if kind is None and load_from_outside("statistics"):
         kind = kind_of(entry)
     if kind is None:
+        keys = entry if isinstance(entry, dict) else {}
+        own = [str(key) for key in keys if key not in Statistic.model_fields]
+        if own and not KINDS.keys() & set(own):
+            raise wrong_choice("releases.spec.no_kind", own[0], KINDS)
         raise SpecError("releases.spec.one_kind", kinds=", ".join(KINDS))
     return KINDS[kind].model_validate(entry)
 
