@@ -25,14 +25,14 @@ from discreet.releases.engines.base import Counting, KeySet, Query
 from discreet.releases.engines.duckdb import DuckDB
 
 with patch.dict(ENGINES):  # other tests see the engines of the package alone
-    from toy_engine import Rows, open_lines
+    from toy_engine import Rows, file_in, open_lines
 
 
 @pytest.fixture(autouse=True)
 def registered() -> Iterator[None]:
     """Register the engine for the time of a test."""
     with patch.dict(ENGINES):
-        register_engine("lines", example="lines://visits.jsonl")(open_lines)
+        register_engine("lines", example="lines://visits.jsonl", file=file_in)(open_lines)
         yield
 
 

@@ -16,7 +16,7 @@ from discreet import choose
 from discreet.errors import ToleranceError
 from discreet.promises import Ratio, promise_in
 from discreet.promises.keys import load_yaml, promise_keys
-from discreet.promises.tolerance import SHAPES
+from discreet.promises.tolerance import SHAPES, Key, Tolerance, shape
 
 HERE = Path(__file__).parent
 
@@ -86,3 +86,9 @@ def test_the_command_line_has_its_flag(tmp_path: Path) -> None:
     found = json.loads(ran.stdout)
     assert found["promise"]["part_of_the_way"] == 0.2
     assert found["epsilon"] == choose(part_of_the_way=0.2, about="membership").epsilon
+
+
+@pytest.mark.parametrize("key", ["ratio", "odds", "p", "confidence", "unit", "delta"])
+def test_a_key_that_promises_have_already_is_refused(key: str) -> None:
+    with pytest.raises(TypeError, match=rf"\['{key}'\] are taken"):
+        shape(type("Other", (Tolerance,), {"keys": (Key(key),)}))

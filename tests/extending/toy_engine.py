@@ -75,8 +75,13 @@ def _bounded(ranked: list[tuple[float, int]], query: Query) -> list[int]:
     return kept[: most.rows]
 
 
-@register_engine("lines", example="lines://visits.jsonl")
+def file_in(source: str) -> str:
+    """Return the file that a source names."""
+    return source.removeprefix("lines://")
+
+
+@register_engine("lines", example="lines://visits.jsonl", file=file_in)
 def open_lines(source: str, path_of: Callable[[str], Path]) -> Rows:
     """Open lines of JSON by their URL."""
-    lines = path_of(source.removeprefix("lines://")).read_text().splitlines()
+    lines = path_of(file_in(source)).read_text().splitlines()
     return Rows([json.loads(line) for line in lines])

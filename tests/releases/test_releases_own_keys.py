@@ -7,6 +7,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import typer
 import yaml
@@ -17,7 +19,9 @@ from discreet.cli.auditing import audit
 from discreet.errors import PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.releases import release
+from discreet.releases import engines, release
+from discreet.releases.engines import register_engine
+from discreet.releases.engines.duckdb import DuckDB
 from discreet.synthetic import synthesize
 
 ROWS = "person,county\nanna,north\nbert,south\ncarl,north\n"
@@ -196,3 +200,26 @@ def test_another_account_on_the_same_source_is_named(folder: Path) -> None:
     assert "also charged to 'people'" in said[0]
     release(again | {"source": "copy.csv"}, folder=folder, say=said.append)
     assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "data.parquet",
+        "spark://data.parquet",
+        "spark://./data.parquet",
+        "spark://file://{}",
+        "lines://data.parquet",
+    ],
+)
+def test_the_protected_file_is_not_joined_as_public_under_any_scheme(
+    folder: Path, source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "ENGINES", dict(engines.ENGINES))
+    register_engine("lines", example="lines://name", file=lambda name: name[8:])(
+        lambda source, path_of: DuckDB.open(source[8:], path_of)
+    )
+    pq.write_table(pa.table({"person": ["anna"], "county": ["north"]}), folder / "data.parquet")
+    join = {"source": "data.parquet", "by": "person", "columns": ["county"]}
+    spec = _spec("county", ["north"], source=source.format(folder / "data.parquet"))
+    _refused(spec | {"join": [join | {"public": True}]}, folder)

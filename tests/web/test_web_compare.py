@@ -13,7 +13,7 @@ from discreet.budgets import choose, cost
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.promises import public_shares
-from discreet.promises.keys import DEPENDENCE, SURETY
+from discreet.promises.tolerance import DEPENDENCE, SURETY
 from discreet.web.sentences import MORE, asked_of
 from discreet.web.thread import Thread
 

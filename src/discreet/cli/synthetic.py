@@ -12,7 +12,7 @@ from discreet.cli.flags import Json, described
 from discreet.cli.output import charted, emit, grid, printable, table
 from discreet.errors import InputError
 from discreet.reading import text_of, yaml_values
-from discreet.rounding import number, percent
+from discreet.rounding import FIGURES, number, percent
 from discreet.statements.presenter import amount_text
 from discreet.words import say
 
@@ -46,7 +46,7 @@ def synthesize(
 def _made_lines(made: dict[str, Any]) -> list[str]:
     law, blur = made["synthesizer"], made["utility"]["prior_share"]
     rows = [
-        ["epsilon", number(made["epsilon"], "up", 6)],
+        ["epsilon", number(made["epsilon"], "up", FIGURES)],
         [say("cli.synthesize.left"), _left(made["remaining"])],
         ["synthetic records", f"{law['n_synthetic']} × {law['copies']}"],
         ["possible cells", str(law["cells"])],

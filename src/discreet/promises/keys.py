@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
@@ -36,26 +36,13 @@ from discreet.promises.box import Box, priors
 from discreet.promises.dependence import Dependence
 from discreet.promises.promise import Promise, PromiseLike, Surety, promised
 from discreet.promises.shapes import AllOf
-from discreet.promises.tolerance import SHAPES, Tolerance
+from discreet.promises.tolerance import DEPENDENCE, OF_WHOM, PRIORS, SHAPES, SURETY, Tolerance
 from discreet.promises.unit import PERSON, Unit
 from discreet.reading import like, share_of, text_of, yaml_values
 from discreet.words import say
 
-Kind: TypeAlias = "type | tuple[str, ...]"
-PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
 SHARES = frozenset({"p", "q", "prior", "value_prior", "posterior", "difference", "confidence"})
 """Numbers between 0 and 1, which may be written as percentages: `posterior: 12%`."""
-SURETY: dict[str, Kind] = {
-    "every_output": bool,
-    "confidence": float,
-    "on_average": bool,
-    "answers": int,
-    "sided": ("two", "one"),
-}
-"""How surely it must hold: what each key is, a type or one of some words."""
-DEPENDENCE: dict[str, Kind] = {"related": int, "odds": float, "neighbours": int, "chain": bool}
-"""How the data of units depend on each other."""
-OF_WHOM = frozenset({"adjacency", "unit", "unit_name"}) | DEPENDENCE.keys()
 _ABOUT = ("membership", "value", "both")
 _LARGEST_FILE = 1_000_000
 

@@ -190,9 +190,26 @@ SHAPES: dict[str, type[Tolerance]] = {}
 """Every shape by the key that names it, in the order in which several are read."""
 
 
+Kind: TypeAlias = "type | tuple[str, ...]"
+PRIORS = frozenset({"about", "p", "q", "box", "values_known"})
+"""Keys that say what is guessed, and what is believed before."""
+SURETY: dict[str, Kind] = {
+    "every_output": bool,
+    "confidence": float,
+    "on_average": bool,
+    "answers": int,
+    "sided": ("two", "one"),
+}
+"""How surely it must hold: what each key is, a type or one of some words."""
+DEPENDENCE: dict[str, Kind] = {"related": int, "odds": float, "neighbours": int, "chain": bool}
+"""How the data of units depend on each other."""
+OF_WHOM = frozenset({"adjacency", "unit", "unit_name"}) | DEPENDENCE.keys()
+_BESIDE = PRIORS | SURETY.keys() | OF_WHOM | {"prior", "delta"}
+
+
 def shape(cls: Shape) -> Shape:
     """Register a shape of tolerance under its keys."""
-    taken = {key.name for known in SHAPES.values() for key in known.keys}
+    taken = {key.name for known in SHAPES.values() for key in known.keys} | _BESIDE
     own = {key.name for key in cls.keys}
     if not own or own & taken:
         raise TypeError(f"{cls.__name__} has no keys of its own: {sorted(own & taken)} are taken")

@@ -39,7 +39,7 @@ from discreet.errors import InputError, PolicyError, SpecError
 from discreet.frames import JsonReady, Tabular, columns_from
 from discreet.releases.charge import spent_of
 from discreet.releases.drawing import draw, with_found_keys
-from discreet.releases.engines import is_csv, opened
+from discreet.releases.engines import file_of, is_csv, opened
 from discreet.releases.engines.base import Column, Engine, fields
 from discreet.releases.formula import kind_declared
 from discreet.releases.planning import Plan, Planned, plan_of
@@ -269,7 +269,8 @@ def _opened(spec: Spec, twin: Any) -> Engine:
     if not isinstance(twin, str | Path):
         return opened(spec.source, spec.path, twin, spec.to_dict())
     name = str(twin)
-    if name == spec.located if "://" in name else spec.is_source(Path(name).resolve()):
+    file = file_of(name)
+    if name == spec.located if file is None else spec.is_source(Path(file).resolve()):
         raise PolicyError("releases.rehearse.protected")
     return opened(elsewhere(spec, name), lambda path: Path(path).resolve())
 

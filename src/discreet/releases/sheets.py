@@ -25,7 +25,7 @@ from discreet.errors import InputError
 from discreet.guarantees import amount
 from discreet.reading import number_text
 from discreet.releases.statistics.margins import ALL
-from discreet.releases.tables import AT, FIGURES, STATISTIC, csv_text
+from discreet.releases.tables import AT, NUMERIC, STATISTIC, csv_text
 from discreet.statements.presenter import cut_lines
 from discreet.words import say
 
@@ -59,7 +59,7 @@ _Stored: TypeAlias = Mapping[str, Sequence[str | None]]
 def _table(said: Mapping[str, Any], statistic: str | None = None) -> _Stored:
     """Return the stored table, or the part of one statistic; raise ValueError for no number."""
     table: _Stored = said["table"]
-    for name in FIGURES:
+    for name in NUMERIC:
         for text in set(table.get(name, ())):
             if text is not None:
                 number_text(text)
@@ -75,7 +75,7 @@ def _table(said: Mapping[str, Any], statistic: str | None = None) -> _Stored:
 def _only(table: _Stored, kept: Sequence[bool]) -> _Stored:
     """Return some rows, with the columns of groups that they have."""
     found = {name: list(compress(values, kept)) for name, values in table.items()}
-    always = {STATISTIC, *FIGURES}
+    always = {STATISTIC, *NUMERIC}
     return {n: own for n, own in found.items() if n in always or any(v is not None for v in own)}
 
 
@@ -83,10 +83,10 @@ def tidy(said: Mapping[str, Any], statistic: str | None = None) -> Sheet:
     """Return the table as it is stored, a row for each number; or that of one statistic."""
     table, labels = _table(said, statistic), _labels(said)
     columns = [
-        values if name in FIGURES else [None if v is None else labels.get(v, v) for v in values]
+        values if name in NUMERIC else [None if v is None else labels.get(v, v) for v in values]
         for name, values in table.items()
     ]
-    texts = sum(name not in FIGURES for name in table)
+    texts = sum(name not in NUMERIC for name in table)
     header = tuple(labels.get(name, name) for name in table)
     return Sheet(say("sheets.table"), header, tuple(zip(*columns, strict=True)), texts)
 
@@ -102,7 +102,7 @@ def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | No
     if statistic is None:
         cut = {row["name"] for row in said.get("cut") or ()}
         table = _only(table, [name not in cut for name in table[STATISTIC]])
-    groups = [name for name in table if name not in (STATISTIC, *FIGURES)]
+    groups = [name for name in table if name not in (STATISTIC, *NUMERIC)]
     if across is None:
         varying = [name for name in reversed(groups) if len(set(table[name])) > 1]
         across = next((name for name in varying if name != AT), AT if varying else None)

@@ -48,7 +48,7 @@ from discreet.errors import InputError, PolicyError, SpecError
 from discreet.guarantees import Adjacency
 from discreet.laws.registry import released_law, released_laws
 from discreet.promises import Promise, Unit, promise_in
-from discreet.promises.keys import DEPENDENCE, OF_WHOM
+from discreet.promises.tolerance import DEPENDENCE, OF_WHOM
 from discreet.reading import fraction_of, like, text_of, yaml_values
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import file_of, is_csv

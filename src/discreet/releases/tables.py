@@ -140,13 +140,13 @@ BESIDE = {"published_low": -1, "published_high": 1, "outer_low": -1, "outer_high
 interval of `published`, and one that also covers what was cut."""
 
 VALUES = tuple(column.name for column in NUMBERS)
-FIGURES = (*VALUES, *BESIDE)
+NUMERIC = (*VALUES, *BESIDE)
 """All columns of numbers."""
 
 AT = "at"
 """The column of the shares that quantiles have, in place of a group."""
 
-RESERVED = (STATISTIC, *FIGURES)
+RESERVED = (STATISTIC, *NUMERIC)
 """Names that no group may have: the groups' columns stand between them."""
 
 
@@ -220,8 +220,8 @@ class Table(Tabular):
 
     def to_csv(self) -> str:
         """Return the table as CSV, in which no text is a formula."""
-        texts = [name for name in self.columns if name not in FIGURES]
-        order = [*texts, *(name for name in self.columns if name in FIGURES)]
+        texts = [name for name in self.columns if name not in NUMERIC]
+        order = [*texts, *(name for name in self.columns if name in NUMERIC)]
         return csv_text(order, [self.columns[name] for name in order], len(texts))
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -236,7 +236,7 @@ class Table(Tabular):
     def _numeric(self, name: str) -> bool:
         """Whether a column has numbers; `at` does, unless it is a column of groups."""
         if name != AT:
-            return name in FIGURES
+            return name in NUMERIC
         try:
             return all(0 < float(text) < 1 for text in self.columns[AT] if text is not None)
         except ValueError:

@@ -47,8 +47,9 @@ from discreet.frames import JsonReady, Tabular, columns_from, html_table
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
 from discreet.laws.checks import whole
 from discreet.numerics import first_above
-from discreet.promises.keys import PRIORS, promise_from, shape_keys
+from discreet.promises.keys import promise_from, shape_keys
 from discreet.promises.promise import Promise, PromiseLike
+from discreet.promises.tolerance import PRIORS
 from discreet.rounding import decimal_up, up
 from discreet.series.planning import adjacency_of
 from discreet.words import catalogue, say

@@ -27,7 +27,7 @@ from discreet.guarantees import PureDP
 from discreet.lazily import missing
 from discreet.numerics import double_above
 from discreet.promises import delta_in
-from discreet.rounding import number
+from discreet.rounding import FIGURES, number
 from discreet.statements import PRIORS, learned_lines, promise_lines
 from discreet.statements.tables import flat
 from discreet.synthetic import files
@@ -447,7 +447,10 @@ def _statement(
     ]
     if promised:
         size = say("synthetic.statement.size_unknown") if spec.n is None else spec.n
-        budget = {"epsilon": number(law.epsilon, "up", 6), "adjacency": spec.protect.adjacency}
+        budget = {
+            "epsilon": number(law.epsilon, "up", FIGURES),
+            "adjacency": spec.protect.adjacency,
+        }
         lines += [
             *promise_lines(facts["promises"]),
             say("synthetic.statement.guarantee", unit=one, **budget),

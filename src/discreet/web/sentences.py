@@ -34,7 +34,8 @@ from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InputError
 from discreet.promises import PRESETS, promise_in, public_shares, tolerance_in
-from discreet.promises.keys import DEPENDENCE, SURETY, files_in
+from discreet.promises.keys import files_in
+from discreet.promises.tolerance import DEPENDENCE, SURETY
 from discreet.web.forms import (
     Answered,
     Choice,

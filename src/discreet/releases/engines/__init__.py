@@ -13,6 +13,8 @@ a source, and has what `base.Engine` says:
     def open_rows(source, path_of):
         return Rows(...)
 
+One whose sources are files says which (`file=`): protected data are recognized by it.
+
 Where the entry points `discreet.engines` of its package name it, a spec finds it by its scheme.
 """
 
@@ -37,28 +39,39 @@ CSV = (".csv", ".csv.gz", ".csv.zst")
 PathOf: TypeAlias = Callable[[str], Path]
 """Makes a path of a spec absolute."""
 
+FileOf: TypeAlias = Callable[[str], str | None]
+"""Returns the file that a source names, as the spec has it; None if it is no file."""
+
 Opener = TypeVar("Opener", bound=Callable[[str, PathOf], Engine])
+
+
+def _no_file(source: str) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Offered:
     example: str
     open: Callable[[str, PathOf], Engine]
+    file: FileOf
 
 
 ENGINES: dict[str, _Offered] = {}
 """What opens a source, by its scheme."""
 
 
-def register_engine(*schemes: str, example: str) -> Callable[[Opener], Opener]:
+def register_engine(
+    *schemes: str, example: str, file: FileOf = _no_file
+) -> Callable[[Opener], Opener]:
     """Return a decorator for what opens sources of these schemes: `(source, path_of) -> Engine`.
 
-    `example` is such a source, as a refusal of any other shows it.
+    `example` is such a source, as a refusal of any other shows it. `file` says which file a source
+    names: the same file is then not taken for public data, nor for another source.
     """
 
     def registered(opener: Opener) -> Opener:
         for scheme in schemes:
-            ENGINES[scheme] = _Offered(example, opener)
+            ENGINES[scheme] = _Offered(example, opener, file)
         return opener
 
     return registered
@@ -78,12 +91,26 @@ def _class(module: str, name: str) -> Any:
     return getattr(import_module(f"{__name__}.{module}"), name)
 
 
-register_engine("", example="visits.csv, visits.parquet")(_ours("duckdb", "DuckDB"))
-register_engine("duckdb", example="duckdb:///file.db?table=t")(_ours("duckdb", "DuckDB"))
+def _attached(source: str) -> str | None:
+    return source.partition(":///")[2].partition("?")[0] or None
+
+
+def _stored(source: str) -> str | None:
+    """Return the file of a source on Spark; a name with no path in it is a table's."""
+    name = source.partition("://")[2]
+    here = name.removeprefix("file://").removeprefix("file:")
+    is_file = "://" not in here and ("/" in here or here.lower().endswith(".parquet"))
+    return here if is_file else None
+
+
+register_engine("", example="visits.csv, visits.parquet", file=str)(_ours("duckdb", "DuckDB"))
+register_engine("duckdb", example="duckdb:///file.db?table=t", file=_attached)(
+    _ours("duckdb", "DuckDB")
+)
 register_engine("postgresql", "postgres", example="postgresql://user@host/database?table=schema.t")(
     _ours("postgresql", "PostgreSQL")
 )
-register_engine("spark", example="spark://table")(_ours("spark", "Spark"))
+register_engine("spark", example="spark://table", file=_stored)(_ours("spark", "Spark"))
 
 
 def opened(
@@ -119,18 +146,25 @@ def _found(options: Source, path_of: PathOf, mentioned: Mapping[str, Any] | None
     source = options.path
     if source is None:
         raise SpecError("engines.no_source")
-    scheme = source.split("://", 1)[0] if "://" in source else ""
-    if scheme == "":
+    offered = _offered(source)
+    if "://" not in source:
         read: Engine = _class("duckdb", "DuckDB").open(source, path_of, options, mentioned)
         return read
     if options.of_a_file:
         raise SpecError("engines.no_options", source=source)
+    if offered is None:
+        known = dict.fromkeys(one.example for one in ENGINES.values())
+        scheme = source.partition("://")[0]
+        raise SpecError("engines.unknown_scheme", scheme=scheme, known=", ".join(known))
+    return offered.open(source, path_of)
+
+
+def _offered(source: str) -> _Offered | None:
+    """Return what a source's scheme leads to."""
+    scheme = source.partition("://")[0] if "://" in source else ""
     if scheme not in ENGINES:
         load_from_outside("engines")
-    if scheme not in ENGINES:
-        known = dict.fromkeys(offered.example for offered in ENGINES.values())
-        raise SpecError("engines.unknown_scheme", scheme=scheme, known=", ".join(known))
-    return ENGINES[scheme].open(source, path_of)
+    return ENGINES.get(scheme)
 
 
 def in_types(engine: Engine, types: Mapping[str, Declared]) -> Engine:
@@ -149,7 +183,5 @@ def is_csv(source: str) -> bool:
 
 def file_of(source: str) -> str | None:
     """Return the file that a source names, as the spec has it; None if it is no file."""
-    if "://" not in source:
-        return source
-    scheme, _, rest = source.partition(":///")
-    return rest.partition("?")[0] if scheme == "duckdb" and rest else None
+    offered = _offered(source)
+    return None if offered is None else offered.file(source)

@@ -366,17 +366,14 @@ class DuckDB(SQLEngine):
             return self._held(kept(), at_once=at_once)
 
     def _held(self, kept: Iterable[pa.Array], *, at_once: bool) -> Any:
-        """Make a table of what is kept, in memory or such that the engine can spill it.
-
-        It replaces that of the query before, which was answered.
-        """
+        """Make a table of what is kept, in memory or such that the engine can spill it."""
         if at_once:
-            name = "_kept"
+            name = "_kept"  # it replaces that of the query before, which was answered
             table = pa.table({PRIORITY: pa.chunked_array(list(kept), pa.int64())})
             self._connection.register(name, table)
         else:
-            name = "_stored_kept"
-            self._counting.execute(f"create or replace table {name} ({PRIORITY} bigint)")
+            name = self._name("_kept")
+            self._counting.execute(f"create table {name} ({PRIORITY} bigint)")
             for one in kept:
                 self._counting.register("_more", pa.table({PRIORITY: one}))
                 self._counting.execute(f"insert into {name} from _more")
