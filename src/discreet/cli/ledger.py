@@ -226,7 +226,6 @@ def plan(
     delta: float | None = None,
     method: str | None = None,
     adjacency: str = "add-remove",
-    mechanism: str | None = None,
     purpose: str = "registered plan",
     who: str | None = None,
     key: str | None = None,
@@ -245,7 +244,7 @@ def plan(
         each = equal_part(found, releases) if before is None else before
     else:
         each = stated(epsilon, delta_each, rho, adjacency=adjacency)
-    part = Part(Charge(each, mechanism), releases)
+    part = Part(Charge(each), releases)
     total, by = composed(found, [part], delta, method)
     plan_id = book.register_plan(
         account, [part], total, method=by, purpose=purpose, who=_who(who), idempotency_key=key
