@@ -189,7 +189,7 @@ def test_the_dry_run_prints_one_row_for_each_unit(tmp_path: Path) -> None:
             "'person' already",
         ),
         ({"per_unit": {"n": "count"}, "protect": {"unit": "record"}}, "a record has one"),
-        ({"statistics": [{"count": "rows", "where": "cost = 'x'"}]}, "a text was expected"),
+        ({"statistics": [{"count": "rows", "where": "cost = 'x'"}]}, "without quotation marks"),
         ({"where": "+".join(["age"] * 12) + " > 1"}, "more than 5 deep"),
         ({"where": "(" * 60 + "age" + ")" * 60}, "nested more than"),
         ({"where": "age = 1 " * 400}, "characters"),
@@ -202,6 +202,42 @@ def test_what_cannot_be_is_refused_before_the_charge(
         release(_spec(**changes), data=VISITS, folder=tmp_path, dry_run=True)
     assert told.value.exit_code == 2
     assert why in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("day >= '2026-01-15'", "as date"),
+        ("day between '2026-01-15' and '2026-02-01'", "as date"),
+        ("age > 65", "as number"),
+        ("county = '15'", "as text"),
+        ("day >= '15.01.2026'", "'15.01.2026' is no date; write dates like '2026-01-31'"),
+        ("age > '65'", "numbers without quotation marks"),
+        ("county < 'm'", "declare the column"),
+    ],
+)
+def test_the_order_of_texts_is_asked_of_declared_texts_alone(formula: str, said: str) -> None:
+    """As texts, 9 comes after 65, and 02.01.2027 before 15.01.2026."""
+    columns: dict[str, Any] = dict.fromkeys(("day", "age", "county"), "untyped")
+    if said.startswith("as "):
+        assert said in repr(resolve(parse(formula), columns))
+    else:
+        with pytest.raises(SpecError) as told:
+            resolve(parse(formula), columns)
+        assert said in str(told.value)
+    assert resolve(parse("county < 'm'"), {"county": "text"}).type == "boolean"
+
+
+def test_dates_and_numbers_are_told_apart_by_quotation_marks() -> None:
+    columns: dict[str, Any] = {"day": "moment", "age": "integer"}
+    for formula, said in (
+        ("day > 2026-01-31", "between quotation marks, like '2026-01-31'"),
+        ("age > '65'", "write numbers without quotation marks"),
+        ("age > 1 && age < 5", "joined by and, or, not"),
+    ):
+        with pytest.raises(SpecError) as told:
+            resolve(parse(formula), columns)
+        assert said in str(told.value)
 
 
 def test_keys_that_no_formula_says_still_have_to_be_public(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ missing or is not of its type, for a division by zero, and for a number beyond 1
 that is null is not met.
 
 A column without a type (CSV) is what its place in the formula needs: `age < 18` reads numbers,
-`county = 'north'` texts. Where nothing says which, its type has to be declared.
+`county = 'north'` texts, `day < '2026-02-01'` dates. Where nothing says which, its type has to be
+declared; so has that of a text whose order is asked for.
 """
 
 from __future__ import annotations
@@ -412,6 +413,14 @@ class _Types:
         types = {part.type for part in found}
         if types == {"untyped"}:
             self.refuse("which_type", whole)
+        if types == {"untyped", "text"} and whole.op in ("<", "<=", ">", ">="):
+            # As texts, 9 comes after 10 and 31.01.2026 after 01.02.2026.
+            return tuple(self.as_type(part, "date") for part in found)
+        quoted = next(
+            (part for part in found if part.op == "constant" and part.type == "text"), None
+        )
+        if quoted is not None and types & {"integer", "number"}:
+            self.refuse("quoted", quoted, value=quoted.value)
         if types <= {"integer", "number", "untyped"}:
             wanted: Type = "integer" if types == {"integer"} else "number"
         elif types & {"date", "moment"}:
@@ -436,6 +445,8 @@ class _Types:
             return Term("constant", value=self._day(term), at=at, type="date")
         if wanted in ("number", "date", "moment") and is_ == "text" and term.op != "constant":
             self.refuse("text_type", term, wanted=_name(wanted))
+        if wanted in ("date", "moment") and is_ in ("integer", "number"):
+            self.refuse("unquoted_date", term, found=_name(is_))
         return self.refuse("type", term, wanted=_name(wanted), found=_name(is_))
 
     def _day(self, term: Term) -> date:
