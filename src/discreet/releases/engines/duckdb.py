@@ -48,8 +48,6 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
 # hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
 _ARRAY_BITS = 23
-# Keys are sorted with at least so many bits of priority, and looked at in batches.
-LEAST_PRIORITY, _BATCH = 8, 1 << 17
 
 
 class _TooLargeError(DataError):
@@ -299,13 +297,13 @@ class DuckDB(SQLEngine):
     def _quicker(self, query: Query, keys: Sequence[Any]) -> dict[str, Any] | None:
         return self._without_the_rest(query, keys) if self._few_bind(query) else None
 
-    def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
+    def _best(self, rows: Any, query: Query, most: int, bits: Mapping[str, int]) -> Any | None:
         """Sort keys, unit and priority above the rest, and look back as they come.
 
         A key is one integer where units are whole numbers that leave room for a few bits of
         priority; beside it stand units that are texts.
         """
-        units = self._source[unit]
+        units = self._source[query.unit[0]]
         if not self._large():
             return None
         if units.type().is_string():
@@ -315,8 +313,8 @@ class DuckDB(SQLEngine):
         if not units.type().is_integer():
             return None
         width = sum(bits.values())
-        low, room = self._room(unit, width)
-        if room < LEAST_PRIORITY:
+        low, room = self._room(query.unit[0], width)
+        if room < workers.LEAST_PRIORITY:
             return None
         above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})
         keys = above.select(**{PRIORITY: expressions.packed(above, bits)}).order_by(PRIORITY)
@@ -335,7 +333,7 @@ class DuckDB(SQLEngine):
             self._counting.execute(
                 f"create table {name} ({PRIORITY} {'double' if kind.is_floating() else 'bigint'})"
             )
-            batches = self._connection.sql(sql).to_arrow_reader(_BATCH)
+            batches = self._connection.sql(sql).to_arrow_reader(workers.BATCH)
             for kept in first(batch.columns for batch in batches):
                 self._counting.register(f"{name}_arrow", pa.table({PRIORITY: kept}))
                 self._counting.execute(f"insert into {name} from {name}_arrow")
