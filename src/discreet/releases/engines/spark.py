@@ -257,6 +257,7 @@ class Spark(SQLEngine):
 
         def end() -> None:
             running.catalog.dropGlobalTempView(name)
+            _leave(session)
 
         try:
             return cls(session, session.table(f"global_temp.{name}"), end)
@@ -371,7 +372,8 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
     """Return a session of our own in the Spark that runs, or in one that is started."""
     running = SparkSession.getActiveSession()
     if running is not None:
-        return _settled(running), lambda: None
+        own = _settled(running)
+        return own, lambda: _leave(own)
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         raise InputError("engines.spark.no_java")
     spill = Spill()
@@ -456,6 +458,13 @@ def _workers_are_as_we_are(session: SparkSession) -> bool:
 
 def _connected(session: SparkSession) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _leave(session: SparkSession) -> None:
+    """Let a session of Spark Connect go: a process that ends with two open ones would hang."""
+    if _connected(session):
+        session.client.release_session()
+        session.client.close()
 
 
 def _rows_in(path: Path) -> float:
