@@ -21,9 +21,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["RESULT", "Contender", "Prepared", "Size", "Task", "measured_here", "topic"]
+__all__ = [
+    "FIRST_TURN",
+    "RESULT",
+    "Contender",
+    "Prepared",
+    "Size",
+    "Task",
+    "measured_here",
+    "topic",
+]
 
 RESULT = "RESULT "
+FIRST_TURN = "first turn"
+"""The figure that says how many seconds the first of several turns took, if a topic tells it."""
+_PATIENCE = 60.0
 TOPICS = (
     "choosing",
     "accounting",
@@ -89,6 +101,7 @@ class Contender:
     """One way to do a task.
 
     `turns` processes run it in turn with the others, each `repeats` times; the least time counts.
+    What has taken a minute is not repeated.
     Above `limit` seconds a process is ended. `after` names a smaller task: if this contender took
     too long there (its time there times `growth` exceeds the limit), it is left out here and the
     table says so. `times` multiplies a time that was taken on a part of the work.
@@ -136,6 +149,8 @@ def measured_here(contender: Contender) -> dict[str, Any]:
             value = prepared.run()
             span = time.perf_counter() - start
             seconds.append(span if prepared.seconds is None else prepared.seconds(value))
+            if sum(seconds) > _PATIENCE:
+                break
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         return {
             "seconds": min(seconds) * contender.times,

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
 
+from benchmarks.contest import FIRST_TURN
 from benchmarks.runner import Row
 
 __all__ = ["QUALITY", "address", "machine", "replaced", "section", "today", "write_section"]
@@ -73,7 +74,9 @@ def _line(row: Row, ours: Row | None, first: bool) -> str:
     name = f'<a id="{address(row)}"></a>{"**" + row.name + "**" if row.ours else row.name}'
     if row.seconds is None:
         return f"| {title} | {name} | – | – | – | left out: {row.skipped} |"
-    told = "; ".join(part for part in (_accuracy(row), row.note) if part)
+    begun = (row.figures or {}).get(FIRST_TURN)
+    turn = "" if begun is None else f"first turn {_time(begun)}"
+    told = "; ".join(part for part in (_accuracy(row), turn, row.note) if part)
     time = _time(row.seconds)
     return f"| {title} | {name} | {time} | {_ratio(row, ours)} | {_memory(row)} | {told} |"
 

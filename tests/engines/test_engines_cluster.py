@@ -1,6 +1,6 @@
-"""Spark beyond one process: a standalone master with two workers, each a process of its own.
+"""Spark beyond one process: a standalone master with two workers, and a server of Spark Connect.
 
-All of them listen on the loopback interface and are ended with the test.
+Each is a process of its own that listens on the loopback interface and is ended with the test.
 """
 
 from __future__ import annotations
@@ -132,6 +132,18 @@ engine.close()
 """
 
 
+def _same(done: subprocess.CompletedProcess[str], rows: pa.Table) -> None:
+    assert done.returncode == 0, done.stderr
+    found, sorting = json.loads(done.stdout.splitlines()[-1])
+    assert sorting  # the workers have NumPy and PyArrow
+    expected: dict[str, Any] = {}
+    engine = DuckDB.of(rows)
+    for unit in ("u", "name"):
+        expected[unit] = engine.measure(_asked(unit))
+    engine.close()
+    assert found == expected
+
+
 def test_two_workers_of_a_standalone_master_give_the_same_integers(
     cluster: tuple[str, Path], rows: pa.Table, tmp_path: Path
 ) -> None:
@@ -153,14 +165,33 @@ def test_two_workers_of_a_standalone_master_give_the_same_integers(
         timeout=400,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    found, sorting = json.loads(done.stdout.splitlines()[-1])
-    assert sorting  # the workers of both have NumPy and PyArrow
-    expected: dict[str, Any] = {}
-    engine = DuckDB.of(rows)
-    for unit in ("u", "name"):
-        expected[unit] = engine.measure(_asked(unit))
-    engine.close()
-    assert found == expected
+    _same(done, rows)
     # Each worker has run an executor of this application.
     assert all(any((folder / f"worker-{n}").glob("app-*/*")) for n in (0, 1))
+
+
+def test_a_session_of_spark_connect_gives_the_same_integers(rows: pa.Table, tmp_path: Path) -> None:
+    """The server is started by the client, and ends with it. The client does end: no session of
+    ours is left open."""
+    pytest.importorskip("grpc")
+    connect = pytest.importorskip("pyspark.sql.connect.session")
+    if not hasattr(connect.SparkSession, "newSession"):
+        pytest.skip("this Spark Connect cannot open a second session")
+    pq.write_table(rows, tmp_path / "t.parquet", row_group_size=500)
+    remote = "from pyspark.sql import SparkSession\n"
+    remote += "SparkSession.builder.remote('local[2]').getOrCreate()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", remote + SCRIPT, str(Path(__file__).parent), str(tmp_path)],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "PYSPARK_PYTHON": sys.executable,
+            "SPARK_SUBMIT_OPTS": "-Dspark.sql.shuffle.partitions=4 -XX:TieredStopAtLevel=1",
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    _same(done, rows)

@@ -127,7 +127,7 @@ def test_workers_without_libraries_are_not_asked_and_this_is_said(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def lacking(places: int) -> Any:
+    def lacking(places: int, *, tasks: bool = False) -> Any:
         def divided(batches: Any) -> Any:
             import a_library_that_is_not_there  # noqa: F401
 
@@ -138,6 +138,7 @@ def test_workers_without_libraries_are_not_asked_and_this_is_said(
     pq.write_table(pa.table({"k": ["a", "a"], "u": [1, 1]}), tmp_path / "t.parquet")
     monkeypatch.setattr(spark.workers, "parted", lacking)
     monkeypatch.setattr(spark, "ONE_TASK", 0)
+    monkeypatch.setattr(sys, "executable", "another Python")
     engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
     assert engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),))) == {"n": [1, 0]}
     assert engine._sorting is False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from discreet.releases.engines import workers
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.workers import first_of_units, least, looking_back, parted
 from soaking import examples
@@ -113,13 +115,15 @@ def test_lots_are_drawn_among_all_rows_of_one_priority() -> None:
 
 
 def _batch(rows: list[tuple[Any, int]], places: int, dtype: pa.DataType) -> pa.RecordBatch:
-    """Rows of units and ranks, with the place that Spark would give: any function of the unit."""
+    """Rows of units and ranks; of texts with the place that Spark gives, any function of them."""
     arrays = [
         pa.array([unit for unit, _ in rows], dtype),
         pa.array([rank for _, rank in rows], pa.int64()),
         pa.array([hash(unit) % places for unit, _ in rows], pa.int32()),
     ]
-    return pa.RecordBatch.from_arrays(arrays, ["unit", "rank", "place"])
+    names = ["unit", "rank", "place"]
+    count = 2 if pa.types.is_integer(dtype) else 3
+    return pa.RecordBatch.from_arrays(arrays[:count], names[:count])
 
 
 def _kept(batches: list[pa.RecordBatch], places: int, most: int, *, texts: bool) -> list[int]:
@@ -165,6 +169,70 @@ def test_a_unit_that_is_a_text_loses_nothing_and_is_no_other(
     assert _kept(given_batches, places, 2, texts=True) == _by_hand(rows, 2)
 
 
+WIDTH = 13
+
+
+def _drawn(
+    units: Sequence[Any], places: int, most: int, secret: int = 5, step: int = 40
+) -> list[list[int]]:
+    """The payloads that are kept at each place, where each row carries its number; blocks arrive
+    in an order that is shuffled."""
+    texts = isinstance(units[0], str)
+    kind = pa.string() if texts else pa.int32() if max(units) < 2**31 else pa.int64()
+    batches = []
+    for at in range(0, len(units), step):
+        some = list(enumerate(units))[at : at + step]
+        batch = _batch([(unit, number) for number, unit in some], places, kind)
+        batches.append(batch.set_column(1, "rank", batch["rank"].cast(pa.int32())))
+    blocks = list(parted(places)(iter(batches)))
+    kept = []
+    keep = looking_back(most, texts=texts, narrow=kind == pa.int32(), drawn=(secret, WIDTH))
+    for place in range(places):
+        mine = [block.filter(pa.array(np.equal(block["place"], place))) for block in blocks]
+        np.random.default_rng().shuffle(mine)
+        ranks = [rank for batch in keep(iter(mine)) for rank in batch[PRIORITY].to_pylist()]
+        kept.append([(rank ^ (rank >> WIDTH)) & ((1 << WIDTH) - 1) for rank in ranks])
+    return kept
+
+
+@pytest.mark.parametrize("spread", [1, 2**40, "text"])
+@pytest.mark.parametrize("places", [1, 4])
+def test_priorities_drawn_in_a_worker_keep_that_many_of_each(
+    spread: int | str, places: int
+) -> None:
+    """Also of units so far apart that no room is left beside them. A task that runs again keeps
+    the same rows, in whatever order blocks arrive; another secret keeps others."""
+    chance = np.random.default_rng(3)
+    numbers = [int(n) for n in chance.integers(0, 500, 4_000)]
+    units = [f"ünit {n}" if spread == "text" else n * int(spread) for n in numbers]
+    whole = _drawn(units, places, 100)
+    assert sorted(n for place in whole for n in place) == list(range(len(units)))
+    kept = _drawn(units, places, 3)
+    sizes = Counter(units)
+    found = Counter(units[n] for place in kept for n in place)
+    assert found == {unit: min(3, size) for unit, size in sizes.items()}
+    assert [sorted(place) for place in _drawn(units, places, 3)] == [sorted(p) for p in kept]
+    assert [sorted(place) for place in _drawn(units, places, 3, secret=6)] != [
+        sorted(p) for p in kept
+    ]
+
+
+@pytest.mark.parametrize("spread", [1, 2**38, 2**42])
+def test_every_row_of_a_unit_is_as_likely_to_be_kept(
+    spread: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2,000 units with four rows, of which one is kept. Beside units of 49 bits there is one bit
+    of priority, and most of them tie; beside those of 53 there is none.
+
+    Each place in a unit is kept Bin(2000, 1/4) times, sd 19.4; one beyond 130 (6.7 sd): below 1e-9.
+    """
+    monkeypatch.setattr(workers, "LEAST_PRIORITY", 1)
+    units = [unit * spread for unit in range(2_000)] * 4
+    kept = [n for place in _drawn(units, 1, 1, secrets.randbits(128), 500) for n in place]
+    counts = Counter(n // 2_000 for n in kept)
+    assert all(abs(counts[at] - 500) < 130 for at in range(4))
+
+
 def test_nothing_is_made_of_nothing() -> None:
     assert list(parted(3)(iter([]))) == []
     for texts in (True, False):
@@ -176,7 +244,8 @@ def test_nothing_is_made_of_nothing() -> None:
 )
 def test_what_is_missing_is_not_taken_for_a_value(columns: tuple[list[Any], list[Any]]) -> None:
     arrays = [*map(pa.array, columns), pa.array([0, 1], pa.int32())]
-    batch = pa.RecordBatch.from_arrays(arrays, ["unit", "rank", "place"])
+    count = 2 if isinstance(columns[0][0], int) else 3
+    batch = pa.RecordBatch.from_arrays(arrays[:count], ["unit", "rank", "place"][:count])
     with pytest.raises(pa.ArrowInvalid):
         list(parted(2)(iter([batch])))
 
@@ -187,8 +256,8 @@ sys.path[:0] = [{packages!r}]
 import numpy as np, pyarrow as pa
 divide, keep = pickle.load(sys.stdin.buffer)
 numbers = pa.array([1, 2, 1, 1], pa.int64())
-columns = [numbers, pa.array([3, 4, 1, 2], pa.int64()), pa.array([0] * 4, pa.int32())]
-batch = pa.RecordBatch.from_arrays(columns, ["u", "r", "p"])
+columns = [numbers, pa.array([3, 4, 1, 2], pa.int64())]
+batch = pa.RecordBatch.from_arrays(columns, ["u", "r"])
 print([out.column(0).to_pylist() for out in keep(divide(iter([batch])))])
 print([name for name in sys.modules if name.split(".")[0] == "discreet"])
 """

@@ -91,6 +91,7 @@ def test_a_section_names_ratio_memory_accuracy_and_why_someone_is_missing():
         ours=False,
         seconds=0.0002,
         error=-3.5e-9,
+        figures={contest.FIRST_TURN: 0.003},
         package="peer",
         version="1.2",
     )
@@ -101,7 +102,7 @@ def test_a_section_names_ratio_memory_accuracy_and_why_someone_is_missing():
     assert "| the task |" in ours
     assert "**Discreet** | 500 ms | 1 | 0.10 GB |" in ours
     assert "| 200 µs | 0.0004 |" in theirs
-    assert "−3.5e-09" in theirs
+    assert "| −3.5e-09; first turn 3 ms |" in theirs
     assert "left out: it is not here" in absent
     assert "Against: peer 1.2." in page
     assert page.endswith("The end.")
@@ -222,6 +223,14 @@ def test_turns_alternate_and_the_least_time_counts(alone):
     found, asked = alone(*listed, results={("task", "a"): 1.0, ("task", "b"): 2.0})
     assert asked == [("task", "a"), ("task", "b"), ("task", "a")]
     assert found["task", "b"].seconds == 2.0
+
+
+def test_what_took_a_minute_is_not_repeated():
+    spans = iter([20.0, 39.0, 2.0, 1.0])
+    prepared = Prepared(lambda: None, seconds=lambda _: next(spans))
+    once = Contender(Task("task", "task"), "a", lambda: prepared, repeats=4)
+    assert contest.measured_here(once)["seconds"] == 2.0
+    assert next(spans) == 1.0
 
 
 def test_a_process_that_does_not_end_is_ended_with_its_children():

@@ -391,7 +391,7 @@ def test_each_row_is_as_likely_to_be_kept_of_sorted_keys() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(duckdb, "LARGE", 0)
             patch.setattr(sql, "MOST_PRIORITY", room)
-            patch.setattr(duckdb, "LEAST_PRIORITY", 1)
+            patch.setattr(duckdb.workers, "LEAST_PRIORITY", 1)
             kept = engine._kept_rows(
                 Query(("unit",), CELLS, bounds, (Summing("s", tall),)),
                 [engine._keys(CELLS)],

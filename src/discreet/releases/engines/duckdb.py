@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -46,9 +47,9 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 # Units that are whole numbers in a range of at most so many bits are counted in an array, with no
 # hashing: 2^23 places take about 80 MB a thread, and the count a third of the time.
 _ARRAY_BITS = 23
-# Keys are sorted with at least so many bits of priority, and looked at in batches. Where they are
-# divided among places, each has about so many rows, and a row that waits takes about so many bytes.
-LEAST_PRIORITY, _BATCH, _PLACE, _WAITING = 8, 1 << 18, 1 << 19, 32
+# Rows come in batches. Where they are divided among places, each has about so many, and a row that
+# waits takes about so many bytes.
+_BATCH, _PLACE, _WAITING = 1 << 18, 1 << 19, 32
 
 
 class _TooLargeError(DataError):
@@ -307,25 +308,25 @@ class DuckDB(SQLEngine):
     def _quicker(self, query: Query, keys: Sequence[Any]) -> dict[str, Any] | None:
         return self._without_the_rest(query, keys) if self._few_bind(query) else None
 
-    def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
+    def _best(self, rows: Any, query: Query, most: int, bits: Mapping[str, int]) -> Any | None:
         """Keep the best rows of each unit with NumPy, which sorts plain numbers many times faster.
 
         A key is one integer where units are whole numbers that leave room for a few bits of
         priority, and all keys are sorted at once if they fit. Otherwise units and ranks are divided
         among places, by unit, and bounded place by place.
         """
-        count, kind = self._rows_about(), self._source[unit].type()
+        count, kind = self._rows_about(), self._source[query.unit[0]].type()
         if count < LARGE or not _plain(kind):
             return None
         width = sum(bits.values())
         at_once = count * 8 <= self._memory() // 8
         if kind.is_integer() and at_once:
-            low, room = self._room(unit, width)
-            if room >= LEAST_PRIORITY:
+            low, room = self._room(query.unit[0], width)
+            if room >= workers.LEAST_PRIORITY:
                 above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})
                 keys = above.select(**{PRIORITY: expressions.packed(above, bits)})
                 return self._sorted(keys, count, most, width + room, width)
-        return self._by_place(rows, count, most, bits)
+        return self._by_place(rows, query, count, most, bits)
 
     def _sorted(self, keys: Any, count: int, most: int, below: int, width: int) -> Any:
         """Return the keys that are kept of all keys, sorted at once."""
@@ -335,26 +336,32 @@ class DuckDB(SQLEngine):
             kept = map(pa.array, workers.first_of_units(slices, most, below, width))
             return self._held(kept, at_once=True)
 
-    def _by_place(self, rows: Any, count: int, most: int, bits: Mapping[str, int]) -> Any:
+    def _by_place(
+        self, rows: Any, query: Query, count: int, most: int, bits: Mapping[str, int]
+    ) -> Any:
         """Return the ranks that are kept, of units divided among places by their hash.
 
         What waits for its turn is held in memory if it fits, and else in files of the engine's own
-        folder.
+        folder. Priorities that are not given are drawn there.
         """
-        places, texts = count // _PLACE + 1, rows[UNIT].type().is_string()
-        rows = rows.mutate(
-            **{
-                UNIT: rows[UNIT] if texts else rows[UNIT].cast("int64"),
-                PRIORITY: expressions.packed(rows, bits),
-                "_place": expressions.place_of([rows[UNIT]], places).cast("int32"),
-            }
+        places, texts, drawn = count // _PLACE + 1, rows[UNIT].type().is_string(), None
+        if query.priority is None:
+            drawn = secrets.randbits(128), sum(bits.values())
+            rank = expressions.payload(rows, bits).cast("int32")
+        else:
+            rank = expressions.packed(rows, bits)
+        place = (
+            {"_place": expressions.place_of([rows[UNIT]], places).cast("int32")} if texts else {}
         )
+        unit = rows[UNIT] if texts else rows[UNIT].cast("int64")
+        ranked = rows.select(**{UNIT: unit, PRIORITY: rank}, **place)
         at_once = count * _WAITING <= self._memory() // 4
         blocks = workers.Blocks(None if at_once else self._spilled / self._name("blocks"), places)
-        with self._reading_rows(rows.select(UNIT, PRIORITY, "_place"), count) as batches:
+        with self._reading_rows(ranked, count) as batches:
             for batch in workers.parted(places)(batches):
                 blocks.write(batch)
-        bounded, doing = workers.looking_back(most, texts=texts), say("engines.doing.bound")
+        bounded = workers.looking_back(most, texts=texts, drawn=drawn)
+        doing = say("engines.doing.bound")
 
         def kept() -> Iterator[pa.Array]:
             for place in range(places):

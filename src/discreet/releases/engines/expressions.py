@@ -59,7 +59,7 @@ CODE = "_code"
 _WIDEST = 31
 
 Table: TypeAlias = Any
-Best: TypeAlias = Callable[[Table, str, int, Mapping[str, int]], Table | None]
+Best: TypeAlias = Callable[[Table, Query, int, Mapping[str, int]], Table | None]
 Value: TypeAlias = Any
 Listed: TypeAlias = list[list[Any]]
 """The numbers of cells, and their keys in the types of the data, column by column."""
@@ -445,7 +445,7 @@ def kept_rows(
     beside = [] if GROUP in bits else [GROUP]
     kept = None
     if best is not None and not beside and len(units) == 1:
-        kept = best(rows, query.unit[0], contribution.rows, bits)
+        kept = best(rows, query, contribution.rows, bits)
     if kept is None:
         kept = kept_of(rows.select(*units, *beside, **{PRIORITY: packed(rows, bits)}))
     return _unpacked(kept, bits, beside)
@@ -473,14 +473,19 @@ def packed(rows: Table, bits: Mapping[str, int]) -> Value:
     width = sum(bits.values())
     if not width:
         return rows[PRIORITY]
-    payload, shift = ibis.literal(0, "int64"), 0
+    priority = _bits(rows[PRIORITY], 63 - width)
+    return (priority << width) | (payload(rows, bits) ^ (priority & ((1 << width) - 1)))
+
+
+def payload(rows: Table, bits: Mapping[str, int]) -> Value:
+    """Return fields and cell, bit beside bit."""
+    whole, shift = ibis.literal(0, "int64"), 0
     for name, size in bits.items():
         # 64 bits wide from the start: an engine shifts in the width of what it is given.
-        whole = rows[name].cast("int64")
-        payload = payload | ((whole if name == GROUP else ibis.coalesce(whole + 1, 0)) << shift)
+        one = rows[name].cast("int64")
+        whole = whole | ((one if name == GROUP else ibis.coalesce(one + 1, 0)) << shift)
         shift += size
-    priority = _bits(rows[PRIORITY], 63 - width)
-    return (priority << width) | (payload ^ (priority & ((1 << width) - 1)))
+    return whole
 
 
 def _unpacked(kept: Table, bits: Mapping[str, int], beside: Sequence[str]) -> Table:

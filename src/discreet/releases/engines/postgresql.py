@@ -33,7 +33,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 import ibis
 
 from discreet.errors import DataError, InputError, SpecError
-from discreet.releases.engines.base import TEXTS, Column, named, quoted
+from discreet.releases.engines.base import TEXTS, Column, Query, named, quoted
 from discreet.releases.engines.bounding import PRIORITY, best_numbered, first_in_order
 from discreet.releases.engines.expressions import (
     BLANKS,
@@ -272,9 +272,9 @@ class PostgreSQL(SQLEngine):
             raise DataError("engines.postgresql.no_select", table=name)
         return int(found[0]), parts.Identifier(found[1], found[2])
 
-    def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
-        units, width = self._source[unit].type(), sum(bits.values())
-        low, room = self._room(unit, width) if units.is_integer() else (0, 0)
+    def _best(self, rows: Any, query: Query, most: int, bits: Mapping[str, int]) -> Any | None:
+        units, width = self._source[query.unit[0]].type(), sum(bits.values())
+        low, room = self._room(query.unit[0], width) if units.is_integer() else (0, 0)
         alone = room >= _LEAST_PRIORITY
         self._run(f"set local work_mem = '{_MEMORY[alone]}'")
         if alone:

@@ -16,8 +16,8 @@ fails the release; it is not drawn again.
 
 Bounding. Rows are exchanged once, by unit. In the plainest case (units are whole numbers or texts,
 only their rows are limited) Spark's Python workers do it with NumPy (`workers`): they divide the
-rows by unit, exchange them in blocks, sort what arrives and look back over it, as DuckDB does for
-all rows at once. Elsewhere, and where the workers lack NumPy or PyArrow (a warning says so), the
+rows by unit, exchange them in blocks, draw priorities, sort and look back, as DuckDB does for all
+rows at once. Elsewhere, and where the workers lack NumPy or PyArrow (a warning says so), the
 rows of each unit are numbered in a window, a sort in each partition, and Spark cuts the window
 short at the bound; this takes longer, since Spark moves and compares row by row.
 
@@ -26,9 +26,10 @@ an exchange, since starting a stage or a worker would take longer than the work.
 footer tells few rows, the ranks of each unit are gathered in an array, which is sorted and cut: all
 of them fit in memory, and Spark sorts whole numbers faster than rows. Elsewhere it is a window.
 
-Priorities. `rand()` is a generator for each partition, seeded by Spark for each query. Each draw is
+Priorities. Workers draw them, each from a generator seeded with 128 secret bits of this release.
+Elsewhere `rand()` is a generator for each partition, seeded by Spark for each query; each draw is
 hashed together with 63 secret bits of this release, so that nothing depends on how Spark seeds.
-A task that is run again draws the same.
+Either way a task that is run again draws the same.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -52,7 +54,7 @@ from ibis.config import Config
 
 from discreet.errors import DataError, InputError, SpecError
 from discreet.releases.engines import workers
-from discreet.releases.engines.base import TEXTS, Column
+from discreet.releases.engines.base import TEXTS, Column, Query
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import (
     BLANKS,
@@ -63,6 +65,7 @@ from discreet.releases.engines.expressions import (
     HashedDialect,
     Value,
     packed,
+    payload,
 )
 from discreet.releases.engines.spilling import Spill
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
@@ -254,6 +257,7 @@ class Spark(SQLEngine):
 
         def end() -> None:
             running.catalog.dropGlobalTempView(name)
+            _leave(session)
 
         try:
             return cls(session, session.table(f"global_temp.{name}"), end)
@@ -272,7 +276,7 @@ class Spark(SQLEngine):
 
     def _share(self) -> float | None:
         # Of the tasks of the jobs that run; a stage that is not planned yet has none.
-        if type(self._session).__module__.startswith("pyspark.sql.connect"):
+        if _connected(self._session):
             return None
         tracker = self._session.sparkContext.statusTracker()
         jobs = [tracker.getJobInfo(job) for job in tracker.getActiveJobsIds()]
@@ -300,7 +304,7 @@ class Spark(SQLEngine):
         found._few_rows = self._few_rows and not other.protected
         return found
 
-    def _best(self, rows: Any, unit: str, most: int, bits: Mapping[str, int]) -> Any | None:
+    def _best(self, rows: Any, query: Query, most: int, bits: Mapping[str, int]) -> Any | None:
         if self._few_rows and most <= FEW_ROWS:
             ranks = rows.select(UNIT, **{PRIORITY: packed(rows, bits)})
             of_unit = ranks.group_by(UNIT).agg(_ranks=_gathered(ranks[PRIORITY]))
@@ -310,20 +314,27 @@ class Spark(SQLEngine):
         if not (kind.is_integer() or kind.is_string()) or not self._workers_sort():
             return None
         places = int(self._session.conf.get("spark.sql.shuffle.partitions", "200"))
-        name = self._name("_best")
+        name, drawn = self._name("_best"), None
+        if query.priority is None:
+            drawn = secrets.randbits(128), sum(bits.values())
+            rank = payload(rows, bits).cast("int32")
+        else:
+            rank = packed(rows, bits)
         with self._doing(say("engines.doing.bound")):
-            whole = rows.select(UNIT, **{PRIORITY: packed(rows, bits)})
-            frame = self._session.sql(self._sql(whole))
-            self._shown(_bounded(frame, places, most, texts=kind.is_string()), name)
+            frame = self._session.sql(self._sql(rows.select(UNIT, **{PRIORITY: rank})))
+            self._shown(_bounded(frame, places, most, drawn), name)
         return ibis.table({PRIORITY: "int64"}, name=name)
 
     def _workers_sort(self) -> bool:
         """Whether Spark's Python workers are there, with NumPy and PyArrow; asked once."""
+        if self._sorting is None and _workers_are_as_we_are(self._session):
+            self._sorting = True
         if self._sorting is None:
             try:
                 with self._in_our_words(say("engines.spark.sort")):
                     probe = self._session.sql(f"select 1L as {UNIT}, 1L as {PRIORITY}")
-                    self._sorting = _bounded(probe, 1, 1).count() == 1
+                    parted = probe.mapInArrow(workers.parted(1, tasks=True), workers.BLOCKS)
+                    self._sorting = len(parted.collect()) == 1
             except (DataError, ImportError):
                 self._sorting = False
                 _log.warning(say("engines.spark.no_workers"))
@@ -337,15 +348,23 @@ class Spark(SQLEngine):
         return self._session.sql(sql).toArrow().to_pydict()  # type: ignore[no-any-return]
 
 
-def _bounded(frame: DataFrame, places: int, most: int, *, texts: bool = False) -> DataFrame:
+def _bounded(
+    frame: DataFrame, places: int, most: int, drawn: workers.Drawn | None = None
+) -> DataFrame:
     """Return, of rows with a unit and a rank, the `most` least ranks of each unit."""
-    place = functions.pmod(functions.xxhash64(UNIT), functions.lit(places)).cast("int")
-    unit = functions.col(UNIT) if texts else functions.col(UNIT).cast("bigint")
-    blocks = frame.select(unit, PRIORITY, place).mapInArrow(workers.parted(places), workers.BLOCKS)
+    kind = frame.schema[UNIT].dataType
+    texts, narrow = isinstance(kind, types.StringType), not isinstance(kind, types.LongType)
+    if texts:
+        place = functions.pmod(functions.xxhash64(UNIT), functions.lit(places)).cast("int")
+        rows = frame.select(UNIT, PRIORITY, place)
+    else:
+        rows = frame.select(functions.col(UNIT).cast("int" if narrow else "bigint"), PRIORITY)
+    columns = workers.TEXT_BLOCKS if texts else workers.BLOCKS
+    blocks = rows.mapInArrow(workers.parted(places, tasks=True), columns)
     # Both take a number of partitions, which keeps Spark from dividing one, and with it a unit,
     # afterwards. Spark 4.0 has only the second: there some partitions get two places, some none.
     exchange = getattr(blocks, "repartitionById", blocks.repartition)
-    kept = workers.looking_back(most, texts=texts)
+    kept = workers.looking_back(most, texts=texts, narrow=narrow, drawn=drawn)
     return exchange(places, "place").mapInArrow(kept, f"{PRIORITY} bigint")
 
 
@@ -353,7 +372,8 @@ def _session() -> tuple[SparkSession, Callable[[], None]]:
     """Return a session of our own in the Spark that runs, or in one that is started."""
     running = SparkSession.getActiveSession()
     if running is not None:
-        return _settled(running), lambda: None
+        own = _settled(running)
+        return own, lambda: _leave(own)
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         raise InputError("engines.spark.no_java")
     spill = Spill()
@@ -417,17 +437,34 @@ def _environment(name: str, added: str) -> Iterator[None]:
 
 def _settled(running: SparkSession) -> SparkSession:
     """Return a session with views and settings of its own."""
-    connected = type(running).__module__.startswith("pyspark.sql.connect")
     try:
         session = running.newSession()
     except (AttributeError, NotImplementedError):
         raise InputError("engines.spark.no_new_session") from None
     for name, value in _SESSION.items():
         session.conf.set(name, value)
-    if not connected and session.sparkContext.master.startswith("local"):
+    if not _connected(session) and session.sparkContext.master.startswith("local"):
         tasks = str(2 * session.sparkContext.defaultParallelism)
         session.conf.set("spark.sql.shuffle.partitions", tasks)
     return session
+
+
+def _workers_are_as_we_are(session: SparkSession) -> bool:
+    """Whether workers run on this machine, in the Python that runs here, with its libraries."""
+    if _connected(session) or session.sparkContext.pythonExec != sys.executable:
+        return False
+    return session.sparkContext.master.startswith("local") and find_spec("numpy") is not None
+
+
+def _connected(session: SparkSession) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _leave(session: SparkSession) -> None:
+    """Let a session of Spark Connect go: a process that ends with two open ones would hang."""
+    if _connected(session):
+        session.client.release_session()
+        session.client.close()
 
 
 def _rows_in(path: Path) -> float:

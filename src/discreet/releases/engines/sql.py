@@ -281,10 +281,10 @@ class SQLEngine(ABC):
         """Return the sums by a way that is quicker for these data, if the engine has one."""
         return None
 
-    def _best(self, rows: Table, unit: str, most: int, bits: Mapping[str, int]) -> Table | None:
+    def _best(self, rows: Table, query: Query, most: int, bits: Mapping[str, int]) -> Table | None:
         """Return the `most` best rows of each unit by a way of the engine's own, if it has one.
 
-        `unit` is its column in the source. All columns of `rows` but unit and priority are told
+        The query has one column of units. All columns of `rows` but unit and priority are told
         with their bits; what is returned has them packed below the priority.
         """
         return None

@@ -6,14 +6,16 @@ tell the last row that is kept from the next, lots are drawn among all rows that
 stand for the bits that had no room. Units that are texts or wide numbers, and rows that do not fit
 in memory, are bounded as for Spark, with `Blocks` in place of the exchange.
 
-Spark. Rows come as three columns: the unit, its rank, which is one integer, the least of which are
-the best (its lowest bits carry the cell and the values), and the place where rows of the unit are
-gathered. They are exchanged in blocks of bytes:
+Spark. Rows come as columns: the unit, the payload (cell and values in one integer), and for a text
+the place where rows of the unit are gathered. They are exchanged in blocks of bytes:
 
-    parted            batches of (unit, rank, place)  →  (place, units, ranks), a row a place
-    looking_back      all rows of one place           →  the ranks that are kept
+    parted            batches of (unit, payload)  →  (place, number, payloads, units), a row a place
+    looking_back      all rows of one place       →  the ranks that are kept
 
-so that Spark writes, sends and reads a few blocks for each batch in place of every row.
+so that Spark writes, sends and reads a few blocks for each batch in place of every row. Priorities
+are drawn at the place, so they do not travel: by a generator that is seeded with a secret of the
+release and the place, over blocks in the order of their numbers. A task that runs again, for which
+blocks may arrive in another order, draws the same. Where priorities are given, ranks travel.
 
 Functions are sent to the workers as they stand here: those need NumPy and PyArrow, and
 nothing of this package. Both are imported inside, since the driver may have no use for them.
@@ -21,7 +23,7 @@ nothing of this package. Both are imported inside, since the driver may have no 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,32 +34,42 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     Keys: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+Drawn: TypeAlias = tuple[int, int]
+"""A secret number, and how many of a rank's lowest bits are the payload."""
 
-BLOCKS = "place int, units binary, ranks binary"
+BLOCKS = "place int, number bigint, ranks binary, units binary"
+TEXT_BLOCKS = f"{BLOCKS}, lengths binary"
 """The columns of the blocks, for Spark."""
+_NAMES = [column.split()[0] for column in TEXT_BLOCKS.split(", ")]
 
+BATCH = 1 << 17
+"""How many sorted keys are looked at at once."""
+LEAST_PRIORITY = 8
+"""The fewest bits of a priority beside which the rest of a key may stand."""
 # Twelve bits are left to the rank: of a unit's rows one pair in 4,096 has to be sorted again.
 _WIDEST = 52
 
 
-def first_of_units(sorted_: Iterable[Keys], most: int, below: int, width: int) -> Iterator[Keys]:
+def first_of_units(
+    sorted_: Iterable[Keys], most: int, below: int, width: int, chance: Any = None
+) -> Iterator[Keys]:
     """Yield, of batches of sorted keys, the first `most` of each unit.
 
     A key has its unit above the lowest `below` bits, and its priority above the lowest `width`.
     """
     import numpy as np
 
-    begun = np.empty(0, np.int64)
+    begun, chance = np.empty(0, np.int64), chance or np.random.default_rng()
     for batch in sorted_:
         keys = np.concatenate((begun, batch))
         # The last unit of a batch may go on in the next.
         end = int(np.searchsorted(keys, keys[-1] >> below << below)) if len(keys) else 0
         begun = keys[end:]
-        yield _first(keys[:end], most, below, width)
-    yield _first(begun, most, below, width)
+        yield _first(keys[:end], most, below, width, chance)
+    yield _first(begun, most, below, width, chance)
 
 
-def _first(keys: Keys, most: int, below: int, width: int) -> Keys:
+def _first(keys: Keys, most: int, below: int, width: int, chance: Any) -> Keys:
     import numpy as np
 
     kept = np.ones(len(keys), bool)
@@ -70,7 +82,7 @@ def _first(keys: Keys, most: int, below: int, width: int) -> Keys:
         offsets = np.cumsum(sizes) - sizes
         place = np.arange(sizes.sum()) - np.repeat(offsets, sizes)
         of = np.repeat(np.arange(len(tied)), sizes)
-        lots = np.lexsort((np.random.default_rng().random(len(of)), of))
+        lots = np.lexsort((chance.random(len(of)), of))
         kept[(start[of] + place)[lots]] = place < wanted[of]
     return keys[kept]
 
@@ -127,82 +139,143 @@ class Blocks:
         self._files[place].unlink()
 
 
-def parted(places: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what divides batches of (unit, rank, place) among so many places."""
+def parted(
+    places: int, *, tasks: bool = False
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Return what divides batches among so many places; `tasks` of Spark number their own."""
 
     def divided(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import numpy as np
         import pyarrow as pa
 
-        for batch in batches:
-            units, ranks, place = batch.columns
-            place = place.to_numpy().astype(np.min_scalar_type(places - 1))
+        first = 0
+        if tasks:
+            from pyspark import TaskContext
+
+            task = TaskContext.get()
+            first = 0 if task is None else task.partitionId() << 32
+
+        def blocks(whole: Any, ends: Any) -> pa.Array:
+            if ends[-1] >= 2**31:
+                raise pa.ArrowInvalid
+            offsets = np.concatenate((np.zeros(1, np.int32), ends.astype(np.int32)))
+            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(whole)]
+            return pa.BinaryArray.from_buffers(pa.binary(), places, buffers)
+
+        for number, batch in enumerate(batches, first):
+            units, ranks = batch.columns[0], batch.columns[1].to_numpy()
+            if len(batch.columns) > 2:
+                place = batch.columns[2].to_numpy()
+            else:
+                # The upper half of a product, scaled: neighbours go to different places.
+                mixed = units.to_numpy().astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+                place = (mixed >> np.uint64(32)) * np.uint64(places) >> np.uint64(32)
+            place = place.astype(np.min_scalar_type(places - 1))
             order = place.argsort(kind="stable")
             ends = np.bincount(place, minlength=places).cumsum()
-            if pa.types.is_integer(units.type):
-                names = [part.tobytes() for part in np.split(units.to_numpy()[order], ends[:-1])]
-            else:
+            columns = [pa.array(range(places), pa.int32()), pa.array([number] * places, pa.int64())]
+            columns.append(blocks(ranks[order], ends * ranks.itemsize))
+            if len(batch.columns) > 2:
                 if units.null_count:
                     raise pa.ArrowInvalid
                 sorted_ = units.cast(pa.large_binary()).take(pa.array(order))
-                starts = zip([0, *ends[:-1]], ends, strict=True)
-                names = [_bytes_of(sorted_.slice(start, end - start)) for start, end in starts]
-            below = [part.tobytes() for part in np.split(ranks.to_numpy()[order], ends[:-1])]
-            columns = [pa.array(range(places), pa.int32()), pa.array(names), pa.array(below)]
-            yield pa.RecordBatch.from_arrays(columns, ["place", "units", "ranks"])
+                _, offsets, written = sorted_.buffers()
+                starts = np.frombuffer(offsets, np.int64)[: len(order) + 1]
+                columns.append(blocks(b"" if written is None else written, starts[ends]))
+                columns.append(blocks(np.diff(starts).astype(np.int32), 4 * ends))
+            else:
+                whole = units.to_numpy()
+                columns.append(blocks(whole[order], ends * whole.itemsize))
+            yield pa.RecordBatch.from_arrays(columns, _NAMES[: len(columns)])
 
     return divided
 
 
-def _bytes_of(texts: pa.Array) -> bytes:
-    """Return the lengths of texts, in four bytes each, and then the texts."""
-    import numpy as np
-
-    _, offsets, written = texts.buffers()
-    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    whole = b"" if written is None else written[int(ends[0]) : int(ends[-1])].to_pybytes()
-    return np.diff(ends).astype(np.int32).tobytes() + whole
-
-
-def _texts_of(block: pa.Buffer, count: int) -> pa.Array:
-    import numpy as np
-    import pyarrow as pa
-
-    offsets = np.zeros(count + 1, np.int64)
-    np.cumsum(np.frombuffer(block, np.int32, count), out=offsets[1:])
-    buffers = [None, pa.py_buffer(offsets), block[4 * count :]]
-    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), count, buffers)
-
-
 def looking_back(
-    most: int, *, texts: bool = False
+    most: int, *, texts: bool = False, narrow: bool = False, drawn: Drawn | None = None
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what keeps, of all blocks of a place, the `most` least ranks of each unit."""
+    """Return what keeps, of all blocks of a place, the `most` least ranks of each unit.
+
+    `narrow` units are numbers of 32 bits. Where priorities are still to be `drawn`, blocks carry
+    the payload alone.
+    """
 
     def kept(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import numpy as np
         import pyarrow as pa
 
-        names, below = [], []
-        for batch in batches:
-            blocks = zip(*(column for column in batch.columns[1:]), strict=True)
-            for block, ranks in ((one.as_buffer() for one in pair) for pair in blocks):
-                count = len(ranks) // 8
-                if count:
-                    below.append(np.frombuffer(ranks, np.int64))
-                    whole = _texts_of(block, count) if texts else np.frombuffer(block, np.int64)
-                    names.append(whole)
-        if not below:
+        blocks = [
+            (place.as_py(), number.as_py(), *(block.as_buffer() for block in more))
+            for batch in batches
+            for place, number, *more in zip(*batch.columns, strict=True)
+            if len(more[0].as_buffer())
+        ]
+        if not blocks:
             return
+        # They arrive in any order. A task that runs again draws the same for the same rows.
+        blocks.sort(key=lambda block: block[:2])
+        wide = np.int64 if drawn is None else np.int32
+        ranks = [np.frombuffer(block[2], wide) for block in blocks]
         if texts:
             # Each text becomes its number among those of this place; equal ones, and no others,
             # get the same.
-            numbered = pa.chunked_array(names).dictionary_encode()
-            names = [chunk.indices.to_numpy().astype(np.int64) for chunk in numbered.chunks]
-        found = least(np.concatenate(names), np.concatenate(below), most)
-        yield pa.RecordBatch.from_arrays([pa.array(found)], [PRIORITY])
+            written = [_texts_of(*block[3:]) for block in blocks]
+            numbered = pa.chunked_array(written).dictionary_encode()
+            names = [chunk.indices.to_numpy() for chunk in numbered.chunks]
+        else:
+            names = [np.frombuffer(block[3], np.int32 if narrow else np.int64) for block in blocks]
+        if drawn is None:
+            units = np.concatenate(names).astype(np.int64)
+            found = iter([least(units, np.concatenate(ranks), most)])
+        else:
+            secret, width = drawn
+            chance = np.random.default_rng([secret, blocks[0][0]])
+            found = drawn_least(names, ranks, most, width, chance)
+        for some in found:
+            yield pa.RecordBatch.from_arrays([pa.array(some)], [PRIORITY])
 
     return kept
+
+
+def _texts_of(block: pa.Buffer, lengths: pa.Buffer) -> pa.Array:
+    import numpy as np
+    import pyarrow as pa
+
+    count = len(lengths) // 4
+    ends = np.zeros(count + 1, np.int64)
+    np.cumsum(np.frombuffer(lengths, np.int32), out=ends[1:])
+    buffers = [None, pa.py_buffer(ends), block]
+    return pa.LargeBinaryArray.from_buffers(pa.large_binary(), count, buffers)
+
+
+def drawn_least(
+    units: Sequence[Any], payloads: Sequence[Any], most: int, width: int, chance: Any
+) -> Iterator[Keys]:
+    """Yield the `most` least ranks of each unit, of blocks with priorities that are drawn here.
+
+    As in DuckDB a key is the unit, below it the priority, below that `width` bits of payload. It is
+    made block by block, since to take fresh memory for all rows at once takes longer than to sort.
+    """
+    import numpy as np
+
+    low = min(int(block.min()) for block in units)
+    span = max(int(block.max()) for block in units) - low
+    room = 63 - width - span.bit_length()
+    enough = room >= LEAST_PRIORITY
+    ends = np.cumsum([len(block) for block in units])
+    keys = np.empty(ends[-1], np.int64)
+    for who, payload, end in zip(units, payloads, ends, strict=True):
+        above = chance.integers(1 << (room if enough else 63 - width), size=len(who))
+        if enough:
+            above |= (who.astype(np.int64) - low) << room
+        below = payload ^ (above & ((1 << width) - 1))
+        keys[end - len(who) : end] = (above << width) | below
+    if not enough:
+        yield least(np.concatenate(units).astype(np.int64), keys, most)
+        return
+    keys.sort()
+    batches = (keys[at : at + BATCH] for at in range(0, len(keys), BATCH))
+    yield from first_of_units(batches, most, width + room, width, chance)
 
 
 def least(units: Keys, ranks: Keys, most: int) -> Keys:
