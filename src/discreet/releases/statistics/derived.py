@@ -193,19 +193,23 @@ class Derived(Statistic):
     def accuracy_of(
         self, make: Made, sources: Sequence[Released], interval: float
     ) -> dict[str, Any]:
-        """Return how far off it may be, by the size of a whole; a part of it is taken for half.
+        """Return how far off it may be, by the size of a whole, for the worst of `shares` of it.
 
         `sources` are the statistics that it is made from, with some of their rows.
         """
 
         def width(size: int) -> float | None:
-            assumed = {
-                one.result.name: one.assuming(self.assumed_in(one, place, size), interval)
-                for place, one in enumerate(sources)
-            }
-            rows = [answer for cell in make(assumed, interval).rows for answer in cell]
-            halves = [row.half_width for row in rows if row.value is not None]
-            return max((math.inf if half is None else half for half in halves), default=None)
+            far = []
+            for share in self.shares:
+                assumed = {
+                    one.result.name: one.assuming(
+                        self.assumed_in(one, place, size, share), interval
+                    )
+                    for place, one in enumerate(sources)
+                }
+                rows = [answer for cell in make(assumed, interval).rows for answer in cell]
+                far += [row.farthest for row in rows if row.value is not None]
+            return max((math.inf if one is None else one for one in far), default=None)
 
         if self.sized:
             return by_size(width, self.known)
@@ -217,12 +221,16 @@ class Derived(Statistic):
         """Whether its error depends on how large the numbers are."""
         return True
 
-    def assumed_in(self, source: Released, place: int, size: int) -> Iterable[Fraction]:
+    def assumed_in(
+        self, source: Released, place: int, size: int, share: Fraction
+    ) -> Iterable[Fraction]:
         """Return the numbers of a source that are assumed for wholes of that size."""
-        return [Fraction(size, 1 if place else 2)] * len(source.result.rows)
+        return [size * (Fraction(1) if place else share)] * len(source.result.rows)
 
     known: ClassVar[float] = math.inf
     """How far off a value is at most if nothing is published."""
+    shares: ClassVar[tuple[Fraction, ...]] = (Fraction(1, 2),)
+    """Which shares of a whole are assumed where the error is foretold."""
 
     @property
     def needs_law(self) -> bool:
@@ -260,13 +268,17 @@ class Share(Derived):
 
     share: ShareOf
     known = 0.5
+    # The variance of A − θB is a parabola in θ that opens upwards: it is largest at an end.
+    shares = (Fraction(0), Fraction(1, 2), Fraction(1))
 
-    def assumed_in(self, source: Released, place: int, size: int) -> Iterable[Fraction]:
+    def assumed_in(
+        self, source: Released, place: int, size: int, share: Fraction
+    ) -> Iterable[Fraction]:
         """The cells of one margin are wholes, those of the others parts of them."""
         among = self._columns
         if among is None:
-            return super().assumed_in(source, place, size)
-        found: Iterable[Fraction] = source.statistic.assumed_within(among, size)
+            return super().assumed_in(source, place, size, share)
+        found: Iterable[Fraction] = source.statistic.assumed_within(among, size, share)
         return found
 
     def sources(self) -> dict[str, str | Statistic]:

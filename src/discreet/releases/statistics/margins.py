@@ -699,10 +699,12 @@ class Margins(Added):
                 found.append([Answer((), *share)])
         return KeySet(shown.columns, tuple(names)), found
 
-    def assumed_within(self, among: Sequence[str], size: int) -> Iterator[Fraction]:
-        """Yield a number for each cell: the size in a whole of shares, half of it elsewhere."""
+    def assumed_within(
+        self, among: Sequence[str], size: int, share: Fraction
+    ) -> Iterator[Fraction]:
+        """Yield a number for each cell: the size in a whole of shares, a share of it elsewhere."""
         for margin in self.design.published:
-            value = Fraction(size, 1 if set(margin) == set(among) else 2)
+            value = size * (Fraction(1) if set(margin) == set(among) else share)
             yield from [value] * self.design.cells(margin)
 
     def _by_margin(self, flat: Sequence[T]) -> dict[Margin, Sequence[T]]:
