@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from discreet import choose
 from discreet.composition import loss_of, zcdp_curve
 from discreet.composition.concentrated import ConcentratedLoss
 from discreet.composition.gaussian import GaussianLoss
@@ -82,6 +83,33 @@ def geometric_law(epsilon: float, centre: int, ends: int) -> list[float]:
     law = [(1 - a) / (1 + a) * a ** abs(y - centre) for y in range(-ends, ends + 1)]
     law[0], law[-1] = a ** (centre + ends) / (1 + a), a ** (ends - centre) / (1 + a)
     return law
+
+
+# -- one value for another
+
+
+@fixed
+@given(st.data(), st.floats(0.05, 3), st.integers(2, 5))
+def test_replaced_values_are_guessed_no_more_often_than_one_output_tells(
+    data: st.DataObject, epsilon: float, values: int
+) -> None:
+    """Laws that differ at most e^ε-fold: each is a base times factors between 1 and e^ε."""
+    prior = data.draw(priors(values))
+    kappa = float(prior.max())
+    size = data.draw(st.integers(2, 6))
+    base = np.array(data.draw(st.lists(st.floats(0.05, 1), min_size=size, max_size=size)))
+    factors = st.lists(st.floats(0, 1), min_size=size, max_size=size)
+    laws = np.array([base * np.exp(epsilon * np.array(data.draw(factors))) for _ in range(values)])
+    laws /= laws.sum(axis=1, keepdims=True)
+    apart = float(np.log(laws[:, None] / laws[None]).max())
+    got = right_guess(PureDP(apart, adjacency="replace"), kappa)
+    assert success(prior, laws) <= got * (1 + 1e-12)
+    assert got <= kappa * math.exp(apart) / (1 - kappa + kappa * math.exp(apart)) * (1 + 1e-12)
+
+
+def test_on_average_allows_at_least_what_every_output_does() -> None:
+    asked = {"posterior": 0.3, "q": 0.1, "about": "value", "adjacency": "replace"}
+    assert choose(**asked, on_average=True).epsilon >= choose(**asked).epsilon
 
 
 # -- Gaussian

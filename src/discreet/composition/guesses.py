@@ -23,6 +23,8 @@ law at any one value.) So h(κ) = 1 − f(κ) bounds a *rate*; a single output m
   and h(κ) is the largest t that no order refuses: no bound from ρ alone is smaller, as that one bit
   is ρ-zCDP. Every order gives a bound; Σ_b is convex in t, and Newton's method comes down to it.
   With δ₀ lost: h(κ) = δ₀ + (1−δ₀) h₀(κ/(1−δ₀)).
+- ε-DP under `replace`: no output makes any value more likely than κ/(κ + (1−κ)e^-ε), since the laws
+  at two values differ at most e^ε-fold, and this rises with π_v. An average is not above that.
 """
 
 from __future__ import annotations
@@ -43,6 +45,11 @@ _FAR = 700.0  # e^s of anything larger would overflow
 def from_point(epsilon: float, delta: float, kappa: float) -> float:
     """Both terms at one (ε, δ)."""
     return min(_at(lambda _: delta, kappa, s) for s in (epsilon, -epsilon))
+
+
+def from_replaced(epsilon: float, kappa: float) -> float:
+    """The largest posterior of any value under `replace`, where its prior is at most κ."""
+    return up(kappa / (kappa + (1 - kappa) * math.exp(-epsilon))) if kappa else 0.0
 
 
 def _at(delta_at: Callable[[float], float], kappa: float, s: float) -> float:

@@ -256,7 +256,10 @@ class PrivacyLoss(ABC):
         An upper bound over all strong adversaries, never below the truth; see `guesses`.
         """
         kappa = check_delta(kappa, "kappa")
-        return min(1.0, max(kappa, self._right_guess(kappa))) if kappa < 1 else 1.0
+        found = 1.0 if kappa == 1 else self._right_guess(kappa)
+        if self.adjacency is Adjacency.REPLACE:
+            found = min(found, guesses.from_replaced(self.pure(), kappa))
+        return min(1.0, max(kappa, found))
 
     def _right_guess(self, kappa: float) -> float:
         return min(

@@ -345,7 +345,11 @@ def guess_bound(total: dict[str, Any], m: int, kappa: float) -> float:
         if share >= 1:
             return 1.0
         return lost + (1 - lost) * zcdp_guess(total["rho"], share)
-    return curve_guess(total, m, kappa)
+    found = curve_guess(total, m, kappa)
+    if total["kind"] == "pure" and total["adjacency"] == "replace" and kappa:
+        # No output makes any value more likely than this.
+        found = min(found, kappa / (kappa + (1 - kappa) * math.exp(-m * total["epsilon"])))
+    return found
 
 
 def curve_guess(total: dict[str, Any], m: int, kappa: float) -> float:
