@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from soaking import soaked
+
 pytest_plugins = ["collecting", "servers", "browsers"]
 collect_ignore_glob = ["extending/toy_*.py"]  # they register themselves when they are imported
 
@@ -27,7 +29,7 @@ collect_ignore_glob = ["extending/toy_*.py"]  # they register themselves when th
 settings.register_profile(
     "steady",
     deadline=None,
-    max_examples=50,  # of properties that do not say how many
+    max_examples=30,  # of properties that do not say how many
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 # `make soak`: soaking.py
@@ -46,6 +48,17 @@ def private_state(
 
 
 _NUMBERS = count()
+
+
+@pytest.fixture
+def brief_audits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let audits that nothing is to be found by choose their events on fewer releases.
+
+    How often a sound release fails does not depend on it; how surely a fault is found does.
+    """
+    if not soaked():
+        monkeypatch.setattr("discreet.auditing.auditing.training_size", lambda trials: 30)
+
 
 # Groups that are given out first, in this order; a fixture's name is that of its group.
 FIRST = ("forks", "browser", "spark_running", "reports", "postgres", "docs")

@@ -11,6 +11,7 @@ from scipy import stats
 
 from discreet.auditing.claims import at_least, at_most
 from discreet.errors import InputError
+from soaking import examples
 
 
 @st.composite
@@ -19,7 +20,7 @@ def counted(draw: st.DrawFn) -> tuple[int, int]:
     return draw(st.integers(0, trials)), trials
 
 
-@settings(derandomize=True, deadline=None, max_examples=80)
+@settings(derandomize=True, deadline=None, max_examples=examples(80))
 @given(counted(), st.sampled_from([1e-9, 1e-6, 1e-3, 0.05, 0.4]))
 def test_bounds_are_those_of_the_beta_law_and_on_the_safe_side(
     seen: tuple[int, int], alpha: float

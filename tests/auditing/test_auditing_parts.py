@@ -40,6 +40,7 @@ from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.spec import load
+from soaking import examples
 
 COUNTY = {"by": ["county"], "keys": {"county": ["north", "south", "west"]}}
 
@@ -58,14 +59,14 @@ def spec(**changes: Any) -> dict[str, Any]:
 
 
 class TestPromises:
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(derandomize=True, deadline=None, max_examples=examples(60))
     @given(st.floats(0.05, 3.0), st.floats(-4.0, 4.0))
     def test_no_event_of_a_gaussian_breaks_its_own_zcdp(self, rho: float, level: float) -> None:
         shift = math.sqrt(2 * rho)
         p, q = stats.norm.sf(level - shift), stats.norm.sf(level)
         assert not Claim.of([ZCDP(rho)]).shown(float(p), float(q)).broken
 
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(derandomize=True, deadline=None, max_examples=examples(60))
     @given(st.floats(0.1, 4.0), st.floats(1e-6, 1.0), st.floats(0.0, 0.1))
     def test_what_is_allowed_is_not_broken_and_what_is_beyond_is(
         self, epsilon: float, q: float, delta: float
@@ -80,7 +81,7 @@ class TestPromises:
         p, q = float(stats.norm.sf(-shift / 2)), float(stats.norm.sf(shift / 2))
         assert Claim.of([ZCDP(2.0)]).shown(p, q).broken
 
-    @settings(derandomize=True, deadline=None, max_examples=60)
+    @settings(derandomize=True, deadline=None, max_examples=examples(60))
     @given(st.floats(0.02, 0.97), st.floats(0.01, 0.9), st.floats(0.0, 1.0))
     def test_the_rho_shown_falls_as_bounds_widen(self, p: float, q: float, part: float) -> None:
         promise = Claim.of([ZCDP(1.0)])
@@ -346,7 +347,7 @@ class TestAudit:
 
 class TestCommand:
     @pytest.fixture
-    def run(self, tmp_path: Path) -> Any:
+    def run(self, tmp_path: Path, brief_audits: None) -> Any:
         app = typer.Typer()
         app.command()(command)
         path = tmp_path / "spec.yaml"

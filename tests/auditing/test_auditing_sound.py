@@ -100,6 +100,7 @@ SOUND: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.usefixtures("brief_audits")
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_release_passes(name: str) -> None:
     spec = {"account": "a", "purpose": "p", "ledger": "sqlite:///l.db", "output": "o"} | SOUND[name]

@@ -19,8 +19,9 @@ from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, P
 from discreet.laws import Gaussian, Geometric
 from discreet.numerics import lowest
 from losses import loss_bound
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=100)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(100))
 FALLING = PrivacyCurve("falling", lambda epsilon: min(1.0, 0.5 * math.exp(-3 * epsilon)))
 
 

@@ -15,8 +15,9 @@ from discreet.composition import loss_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
+from soaking import examples
 
-fixed = settings(derandomize=True, deadline=None, max_examples=60)
+fixed = settings(derandomize=True, deadline=None, max_examples=examples(60))
 
 EVERYTHING = [
     PureDP(0.5),

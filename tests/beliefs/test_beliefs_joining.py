@@ -18,13 +18,14 @@ from discreet.composition import loss_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.laws import Gaussian, Geometric
 from discreet.numerics import normal_tail
+from soaking import examples
 
 
 def odds(p: float) -> float:
     return p / (1 - p)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.floats(0.01, 3), st.floats(0.001, 0.999), st.integers(0, 4))
 def test_no_output_passes_the_bound(epsilon: float, out: float, others: int) -> None:
     """A count of two kinds of people: one joins as the one or as the other, every output seen."""

@@ -13,8 +13,9 @@ from discreet.beliefs import bounds, explain
 from discreet.composition.curves import epsilon_prime
 from discreet.guarantees import ApproxDP
 from discreet.rounding import percent
+from soaking import examples
 
-fixed = settings(derandomize=True, deadline=None, max_examples=300)
+fixed = settings(derandomize=True, deadline=None, max_examples=examples(300))
 priors = st.floats(1e-12, 1 - 1e-12)
 losses = st.floats(1e-9, 300)
 

@@ -14,8 +14,9 @@ from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws import Gaussian
 from discreet.reports.sentences import sentence
 from discreet.statements.tables import crowd_for, frequency
+from soaking import examples
 
-fixed = settings(derandomize=True, deadline=None, max_examples=300)
+fixed = settings(derandomize=True, deadline=None, max_examples=examples(300))
 AUDIENCES = ["public", "technical", "regulator"]
 
 

@@ -14,8 +14,9 @@ from discreet.beliefs.bounds import along, best_split, ratio_bounds, two_steps, 
 from discreet.composition.curves import best_point, epsilon_prime
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.laws import Gaussian, Geometric
+from soaking import examples
 
-fixed = settings(derandomize=True, deadline=None, max_examples=300)
+fixed = settings(derandomize=True, deadline=None, max_examples=examples(300))
 Law = list[float]
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from discreet.budgets import lee_clifton
 from discreet.budgets.alternatives import reached
 from discreet.errors import InputError
+from soaking import examples
 
 ABSENT, YEARS = [1, 2, 3, 10], [1, 2, 3, 4]
 people = st.lists(st.integers(-20, 20).map(float), min_size=3, max_size=7)
@@ -35,7 +36,7 @@ def test_the_counterexample() -> None:
     assert found.epsilon == pytest.approx(math.log(3 / 2) / 2)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(people, st.floats(0.02, 0.97), st.sampled_from(["mean", "median", "sum", "max", "variance"]))
 def test_the_posterior_is_kept_and_differences_are_the_largest(
     values: list[float], share: float, statistic: str

@@ -20,8 +20,9 @@ from discreet.budgets.structure import guarded, reciprocal
 from discreet.errors import FormulaError
 from discreet.promises import Box
 from discreet.promises.formula import evaluate, parse
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=60)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(60))
 SMOOTH = [
     "2 + 8*((p-0.4)**2 + (q-0.3)**2)",
     "1 + 0.2*sqrt(1/(p*q))",

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from discreet.promises import Box, Difference, Posterior, PosteriorUnlessRatio, Ratio
 from discreet.promises.shapes.ratio import constant_ratio
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=150)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(150))
 TINY = 1e-9
 
 

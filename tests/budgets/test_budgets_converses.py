@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from discreet import choose
 from discreet.budgets import proved_by
 from discreet.errors import InputError
+from soaking import examples
 
-STABLE = settings(deadline=None, max_examples=60, derandomize=True)
+STABLE = settings(deadline=None, max_examples=examples(60), derandomize=True)
 
 
 @STABLE

@@ -17,6 +17,7 @@ from discreet import choose, cost
 from discreet.cli import main
 from discreet.errors import InputError
 from discreet.laws import Geometric
+from soaking import examples
 
 ROOT = Path(__file__).parents[2]
 DURHAM = {"denominator": 4012, "per": 1000, "target": 6.0, "away": [0.25, 0.5, 1, 2]}
@@ -47,7 +48,7 @@ def test_example_3_comes_out(promise: Any, epsilon: float, sd: float, switched: 
     assert [switch.chance for switch in above] == pytest.approx(switched, rel=0.05, abs=5e-5)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.floats(0.02, 5), st.integers(1, 4), st.integers(1, 30))
 def test_ranks_agree_with_every_pair_of_noises(epsilon: float, size: int, gap: int) -> None:
     law = Geometric(epsilon, size)
@@ -61,7 +62,7 @@ def test_ranks_agree_with_every_pair_of_noises(epsilon: float, size: int, gap: i
     assert law.prob_reversed(gap) == pytest.approx((reverse, equal), rel=1e-9, abs=1e-15)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.floats(0.05, 4),
     st.integers(1, 5000),

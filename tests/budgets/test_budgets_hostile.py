@@ -38,7 +38,7 @@ from discreet.promises import (
 from discreet.promises.formula import evaluate, parse
 from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=200)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(200))
 ULP = 2.0**-52
 NEXT = math.nextafter(0.5, 1)  # to 0.5
 LEAST = math.ulp(0.0)

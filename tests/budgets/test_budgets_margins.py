@@ -40,8 +40,9 @@ from discreet.promises import (
 )
 from discreet.promises.shapes.ratio import constant_ratio
 from discreet.promises.tolerance import Solved
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=120)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(120))
 probability = st.floats(0.01, 0.99)
 
 

@@ -23,8 +23,9 @@ from discreet.budgets.structure import reciprocal
 from discreet.errors import FormulaError, ToleranceError
 from discreet.promises import Box, Function
 from discreet.promises.formula import parse
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=120)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(120))
 ends = st.floats(0.001, 1.0)
 
 

@@ -26,8 +26,9 @@ from discreet.promises import (
     priors,
 )
 from discreet.words import say
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=200)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(200))
 
 
 class TestJson:

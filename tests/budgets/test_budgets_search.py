@@ -14,6 +14,7 @@ from discreet.errors import FormulaError, ToleranceError
 from discreet.promises import Box, Formula, Function, Table, Tolerance, priors
 from discreet.promises.box import EVERY_PRIOR
 from discreet.promises.formula import parse
+from soaking import examples
 
 mp.mp.dps = 40
 
@@ -112,7 +113,7 @@ def test_one_dimension_to_nine_digits():
         assert found.upper - found.lower <= 1e-9 * max(1, found.upper)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60, phases=[Phase.generate])
+@settings(derandomize=True, deadline=None, max_examples=examples(60), phases=[Phase.generate])
 @given(
     st.floats(0.01, 0.9),
     st.floats(1.05, 20),

@@ -26,8 +26,9 @@ from discreet.charts import (
 )
 from discreet.laws import Geometric
 from discreet.promises import PRESETS, Difference, PosteriorUnlessRatio, Ratio, priors
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(40))
 boxes = st.one_of(
     st.builds(lambda p: priors(p=p), st.floats(0.01, 1)),
     st.just(priors(q=1)),

@@ -26,7 +26,7 @@ from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.laws import Exponential, Gaussian, Geometric, Laplace, RandomizedResponse
 from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=100)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(100))
 
 
 def _belief(epsilon, delta, delta_prime):

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from discreet.beliefs.bounds import differences, posterior
 from discreet.composition.concentrated import on_the_loss, papers_route
 from discreet.composition.curves import best_point, epsilon_prime
+from soaking import examples
 
-fixed = settings(derandomize=True, deadline=None, max_examples=200)
+fixed = settings(derandomize=True, deadline=None, max_examples=examples(200))
 rhos = st.floats(1e-10, 1e4)
 failures = st.floats(1e-15, 0.5)
 sides = st.sampled_from(["one", "two"])

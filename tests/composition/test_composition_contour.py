@@ -20,8 +20,9 @@ from discreet.composition.grid.contour import Contour, contour
 from discreet.composition.grid.ingredients import LaplaceLosses, Normal, StepLosses, TwoPoints
 from discreet.composition.walk import WalkLoss
 from discreet.laws import Geometric, Laplace
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=60)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(60))
 KINDS = {
     "two points": TwoPoints,
     "laplace": LaplaceLosses,

@@ -28,8 +28,9 @@ from discreet.laws import (
     Laplace,
     RandomizedResponse,
 )
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=100)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(100))
 LOSSES = [
     loss_of((Gaussian(2.0), 3)),
     loss_of((Geometric(0.5), 4)),

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from discreet.composition import loss_of
 from discreet.composition.gaussian import GaussianLoss
 from discreet.laws import Gaussian
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=150)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(150))
 rhos = st.floats(-13, 9).map(lambda t: 10.0**t)
 deltas = st.floats(-300, -0.01).map(lambda t: 10.0**t)
 

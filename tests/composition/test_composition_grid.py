@@ -34,6 +34,7 @@ from discreet.laws import (
     Laplace,
     RandomizedResponse,
 )
+from soaking import examples
 
 FAST = settings(derandomize=True, deadline=None, max_examples=25)
 
@@ -308,7 +309,7 @@ def test_releases_much_smaller_than_the_step_of_the_grid(share):
     _holds(plan.delta(at), true, 1e-4)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(
     st.floats(-4, 1).map(lambda t: 10.0**t),
     st.floats(0, 3.7).map(lambda t: int(10.0**t)),
@@ -328,7 +329,7 @@ def test_coarse_grids_are_looser_and_never_below_the_walk(epsilon, k, away, reso
     assert grid.epsilon(1e-9) >= walk.epsilon(1e-9) * (1 - 1e-11)
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(derandomize=True, deadline=None, max_examples=examples(40))
 @given(
     st.floats(-6, 2).map(lambda t: 10.0**t),
     st.floats(-3, 1).map(lambda t: 10.0**t),

@@ -16,8 +16,9 @@ from discreet.composition import loss_of
 from discreet.composition.grid import lattice
 from discreet.composition.grid.ingredients import DiscreteNormal
 from discreet.laws import DiscreteGaussian, Geometric
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(40))
 
 
 def _convolved(sigma: float, k: int) -> list[mp.mpf]:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from discreet.beliefs.prior import failure_of
 from discreet.composition.curves import epsilon_prime
 from discreet.errors import InputError
+from soaking import examples
 
-fixed = settings(derandomize=True, deadline=None, max_examples=300)
+fixed = settings(derandomize=True, deadline=None, max_examples=examples(300))
 epsilons = st.floats(1e-6, 50)
 failures = st.floats(1e-12, 1.0)
 shares = st.floats(1e-290, 0.999999)

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from discreet.composition import loss_of
 from discreet.composition.grid.lattice import as_gaussian
 from discreet.laws import DiscreteGaussian, Gaussian
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=40)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(40))
 sigmas = st.lists(st.floats(2.2, 60.0), min_size=2, max_size=40)
 
 

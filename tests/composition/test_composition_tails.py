@@ -20,8 +20,9 @@ from discreet.composition.concentrated import zcdp_curve
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace
 from losses import chance_of_fall, chance_of_rise
+from soaking import examples
 
-stable = settings(derandomize=True, deadline=None, max_examples=100)
+stable = settings(derandomize=True, deadline=None, max_examples=examples(100))
 Law = list[Fraction]
 
 

@@ -15,8 +15,9 @@ from discreet.composition import loss_of
 from discreet.composition.walk import WalkLoss
 from discreet.errors import GuaranteeError, InputError
 from discreet.laws import Geometric, Laplace, RandomizedResponse
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=120)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(120))
 steps = st.floats(-6, 1.7).map(lambda t: 10.0**t)
 times = st.sampled_from([1, 2, 3, 7, 30, 100])
 losts = st.sampled_from([0.0, 1e-8, 0.01])

@@ -100,7 +100,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_every_key_is_on_the_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_key_is_on_the_page(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, brief_audits: None
+) -> None:
     monkeypatch.chdir(folder)
     clinic = [*LEDGER, "--account", "clinic-patients"]
     seen: dict[str, list[set[str]]] = {}

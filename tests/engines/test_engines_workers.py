@@ -143,7 +143,7 @@ whole_units = st.integers(-100, 100)
 text_units = st.sampled_from(["", "a", "ab", "b", "a\0", "\0", "ä", "aä", "x" * 70, "x" * 71])
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(st.lists(st.lists(st.tuples(whole_units, wide), max_size=30), min_size=1), places_of)
 def test_a_whole_numbered_unit_loses_nothing(
     batches: list[list[tuple[int, int]]], places: int
@@ -153,7 +153,7 @@ def test_a_whole_numbered_unit_loses_nothing(
     assert _kept(given_batches, places, 2, texts=False) == _by_hand(rows, 2)
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(
     st.lists(st.lists(st.tuples(text_units, wide), max_size=30), min_size=1),
     places_of,

@@ -6,6 +6,7 @@ import ast
 import math
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from papers import kazan_reiter, kazan_sharma, mcclure_reiter
-from papers.all import FIGURES
+from papers.all import FIGURES as DRAWN_BY
 
 from discreet.charts import GRID, save
 from discreet.promises import PosteriorUnlessRatio
 
+FIGURES = {name: cache(figure) for name, figure in DRAWN_BY.items()}  # each is drawn once
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -54,7 +56,14 @@ def test_every_figure_of_the_three_papers_is_there() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
+@pytest.mark.parametrize(
+    "figure",
+    [
+        # The dearest is drawn by test_the_pictures_are_current too.
+        pytest.param(figure, id=name, marks=[pytest.mark.soak] * (name == "kazan-reiter-5"))
+        for name, figure in FIGURES.items()
+    ],
+)
 def test_every_figure_is_a_picture_with_the_common_look(
     figure: Callable[[], Any], tmp_path: Path
 ) -> None:

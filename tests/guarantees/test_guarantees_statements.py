@@ -24,8 +24,9 @@ from discreet.guarantees import (
 )
 from discreet.lazily import found_in, missing
 from discreet.rounding import decimal_down, down, number, up
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=200)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(200))
 HALF = PrivacyCurve("half", lambda epsilon: 0.5 * math.exp(-epsilon))
 STATED = [PureDP(0.5), ApproxDP(0.5, 1e-6), ProbabilisticDP(0.5, 1e-6), ZCDP(0.5), HALF]
 
@@ -170,7 +171,7 @@ class TestExtras:
             find("Nothing")
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=examples(300))
 @given(
     st.floats(1e-300, 1e300, allow_nan=False, allow_infinity=False),
     st.integers(1, 8),

@@ -19,7 +19,7 @@ from discreet.releases import outputs, release
 pytestmark = pytest.mark.xdist_group("forks")
 
 
-SAMPLE = "--json --jobs 1 --every 110 --only kills power full"
+SAMPLE = "--json --jobs 1 --every 220 --only kills power full"
 
 
 def _ledger(folder: Path) -> Ledger:

@@ -16,9 +16,10 @@ from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
 from discreet.noise.context import _unit
 from discreet.promises import Difference, PosteriorUnlessRatio, Ratio
+from soaking import examples
 
 dp = import_module("opendp.prelude")
-stable = settings(derandomize=True, deadline=None, max_examples=40)
+stable = settings(derandomize=True, deadline=None, max_examples=examples(40))
 DATA = [1, 2, 3, 4]
 
 

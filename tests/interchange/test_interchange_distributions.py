@@ -27,10 +27,11 @@ from discreet.composition.events import (
 )
 from discreet.errors import DiscreetError, GuaranteeError, InputError
 from discreet.laws import Gaussian, Laplace
+from soaking import examples
 
 pld = import_module("dp_accounting.pld.privacy_loss_distribution")
 dp_event = import_module("dp_accounting.dp_event")
-stable = settings(derandomize=True, deadline=None, max_examples=60)
+stable = settings(derandomize=True, deadline=None, max_examples=examples(60))
 
 
 @pytest.mark.parametrize(
@@ -262,7 +263,7 @@ events = st.recursive(
 )
 
 
-@settings(stable, max_examples=300)
+@settings(stable, max_examples=examples(300))
 @given(events)
 def test_any_json_is_an_event_or_is_refused(values: Any) -> None:
     try:
@@ -271,7 +272,7 @@ def test_any_json_is_an_event_or_is_refused(values: Any) -> None:
         return
 
 
-@settings(stable, max_examples=300)
+@settings(stable, max_examples=examples(300))
 @given(
     st.dictionaries(
         st.sampled_from([*GOOD, "infinity_mass_add", "rounded_probability_mass_function_add"]),

@@ -17,6 +17,7 @@ from discreet.beliefs.bounds import decomposed, ratio
 from discreet.cli import main
 from discreet.errors import InputError
 from discreet.laws import Exponential
+from soaking import examples
 
 PUMPKINS = {price: price * sum(bid >= price for bid in (1, 1, 1, 3)) for price in range(1, 101)}
 
@@ -28,7 +29,7 @@ def printed(*words: str) -> dict[str, Any]:
     return dict(json.loads(said.getvalue()))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(
     st.floats(0.05, 5),
     st.floats(0.5, 20),
@@ -73,7 +74,7 @@ def test_the_command_warns() -> None:
     assert refused["error"]["code"] == "input"
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(st.floats(0.01, 5), st.floats(0.01, 0.99), st.floats(0.01, 0.99))
 def test_the_factors_of_the_ratio_are_those_of_one_output(
     epsilon: float, p: float, q: float

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError
 from discreet.laws import DiscreteGaussian, Gaussian, Geometric, Laplace
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=80)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(80))
 LAWS = [Laplace(0.3, 2.0), Gaussian(3.0), Geometric(0.4, 3), DiscreteGaussian(2.5)]
 probabilities = st.floats(1e-12, 1 - 1e-12)
 

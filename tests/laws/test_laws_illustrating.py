@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError
 from discreet.laws import Gaussian, Geometric
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=80)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(80))
 budgets = st.floats(1e-6, 50)
 
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.numerics import log_binomial, log_normal_tail, mills, mills_fall
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=150)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(150))
 
 
 def _mills(x: float) -> mp.mpf:

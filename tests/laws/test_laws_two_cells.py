@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from discreet.beliefs import Prior
 from discreet.beliefs import bounds as pure
 from discreet.laws import Geometric
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=200)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(200))
 PRIORS, BUDGETS = st.floats(0.001, 1.0), st.floats(0.01, 8.0)
 
 

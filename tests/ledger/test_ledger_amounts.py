@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from discreet.errors import InputError
 from discreet.ledger import Amount
 from discreet.ledger.amounts import exact, float_down, float_up
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=300)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(300))
 finite = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 
 

@@ -22,8 +22,9 @@ from discreet.guarantees import (
     PureDP,
 )
 from discreet.ledger import Account, Amount, Charge, Filter
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=200)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(200))
 budgets = st.floats(min_value=0, max_value=1e6)
 deltas = st.floats(min_value=0, max_value=1)
 

@@ -33,6 +33,7 @@ from discreet.ledger.verification import recomputed
 from discreet.promises import Posterior, Promise, Ratio, Surety, priors, promise_in
 from discreet.promises.promise import name_of
 from discreet.rounding import number as figures
+from soaking import examples
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
 CHARGED = {"purpose": "a table", "who": "ci"}
@@ -196,7 +197,7 @@ def test_on_average_a_guess_is_right_no_more_often(opened: Opened) -> None:
     delta=st.floats(1e-12, 1e-5),
     related=st.integers(1, 3),
 )
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 def test_a_limit_holds_and_nothing_larger_does(
     ratio: float, confidence: float, sided: str, about: str, delta: float, related: int
 ) -> None:

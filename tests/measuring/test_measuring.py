@@ -16,11 +16,13 @@ from benchmarks.runner import Row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from soaking import examples
+
 ROOT = Path(__file__).parents[2]
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TABLES = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-stable = settings(derandomize=True, deadline=None, max_examples=60)
+stable = settings(derandomize=True, deadline=None, max_examples=examples(60))
 OURS = Row("topic", "task", "the task", "Discreet", True, seconds=0.5, peak_gb=0.1, figures={})
 
 
@@ -140,6 +142,7 @@ def test_a_block_is_replaced_and_nothing_else(before, block):
 # -- the runner
 
 
+@pytest.mark.soak
 def test_a_quick_run_writes_its_table(tmp_path, capsys):
     (tmp_path / "benchmarks.md").write_text("# Page\n\nkept\n", encoding="utf-8")
     assert main(["--quick", "--no-install", "--only", "choosing", "--docs", str(tmp_path)]) == 0

@@ -25,10 +25,11 @@ from discreet.noise import (
     uniforms,
 )
 from discreet.noise.samplers import discrete_gaussian, discrete_laplace
+from soaking import examples
 
 budgets = st.floats(1e-12, 1e6)
 sizes = st.integers(1, 10**15)
-checked = settings(derandomize=True, deadline=None, max_examples=200)
+checked = settings(derandomize=True, deadline=None, max_examples=examples(200))
 
 
 def _least(budget: float) -> Fraction:

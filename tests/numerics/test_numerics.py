@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import numerics
+from soaking import examples
 
-STEADY = settings(derandomize=True, deadline=None, max_examples=200)
+STEADY = settings(derandomize=True, deadline=None, max_examples=examples(200))
 
 
 @STEADY

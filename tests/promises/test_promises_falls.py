@@ -14,8 +14,9 @@ from discreet.budgets import choose
 from discreet.promises import Box, Difference, Promise, Ratio, priors
 from discreet.promises.shapes.difference import difference_falls
 from discreet.promises.shapes.ratio import ratio_falls
+from soaking import examples
 
-stable = settings(derandomize=True, deadline=None, max_examples=80)
+stable = settings(derandomize=True, deadline=None, max_examples=examples(80))
 abouts = st.sampled_from(["membership", "value", "both"])
 SHARES = [mp.mpf(n) / 24 for n in range(25)]
 

@@ -28,6 +28,7 @@ from discreet.promises import (
     tolerance_in,
 )
 from discreet.promises.keys import load_yaml, promise_keys
+from soaking import examples
 
 EVERY_SHAPE = [
     Ratio(3),
@@ -214,7 +215,7 @@ def test_presets_are_known():
     assert len({one.about for one in PRESETS.values()}) == len(PRESETS)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.text(max_size=10) | st.integers(),
@@ -236,7 +237,7 @@ def test_any_mapping_is_read_or_refused(value):
         assert "\n" not in str(error)
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
 @given(st.text(max_size=60) | st.text(alphabet="p,qrati0123456789.\n\"'", max_size=60))
 def test_any_csv_is_read_or_refused(text):
     try:

@@ -13,8 +13,9 @@ from discreet.errors import FormulaError
 from discreet.promises import Formula
 from discreet.promises.box import Box
 from discreet.promises.formula import evaluate, parse
+from soaking import examples
 
-stable = settings(derandomize=True, deadline=None, max_examples=250)
+stable = settings(derandomize=True, deadline=None, max_examples=examples(250))
 
 
 @pytest.mark.parametrize(

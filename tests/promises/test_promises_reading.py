@@ -32,8 +32,9 @@ from discreet.promises import (
 )
 from discreet.promises.keys import load_yaml, promise_from, promise_keys
 from discreet.promises.promise import AUDIENCES
+from soaking import examples
 
-stable = settings(derandomize=True, deadline=None, max_examples=200)
+stable = settings(derandomize=True, deadline=None, max_examples=examples(200))
 
 
 @stable

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from tests.soaking import examples
 
 from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
 from discreet.releases.adding_up import Design, Margin, Spread, Tree, subsets
 from discreet.releases.quotients import part
+from soaking import LEAST, examples, soaked
 
 MEPS = (6, 5, 7, 6, 6, 8, 2, 2, 2, 2, 2, 2)
 """Categories of the columns of the Medical Expenditure Panel Survey, as `linearmodels` has it."""
@@ -232,7 +232,7 @@ def test_one_noise_alone_is_covered(epsilon: float, confidence: float, pure: boo
     assert law.prob_within(math.floor(width)) >= confidence
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(120))
+@settings(derandomize=True, deadline=None, max_examples=120 if soaked() else LEAST)
 @given(data=st.data(), theta=st.floats(0, 1))
 def test_the_law_of_a_part_less_its_whole(data: st.DataObject, theta: float) -> None:
     """Its standard deviation is that of dense least squares, and it is bounded for every θ."""

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.releases.contributions import Contribution
+from soaking import examples
 
 
 def _vectors(bounds: Contribution, size: int, *, signed: bool) -> list[tuple[int, ...]]:
@@ -24,7 +25,7 @@ def _vectors(bounds: Contribution, size: int, *, signed: bool) -> list[tuple[int
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
 @pytest.mark.parametrize("signed", [False, True])
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(
     rows=st.integers(1, 5), groups=st.integers(1, 3), deep=st.integers(1, 3), size=st.integers(1, 3)
 )

@@ -12,7 +12,7 @@ import pytest
 SOAK = Path(__file__).parents[2] / "benchmarks" / "soak.py"
 
 
-@pytest.mark.slow
+@pytest.mark.soak  # kills at a few steps of every story: test_a_sample_of_the_campaign_survives
 def test_twenty_kills_lose_releases_and_never_a_charge() -> None:
     """The script fails on any broken promise; it says what each kill left."""
     ran = subprocess.run(

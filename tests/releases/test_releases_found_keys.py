@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.releases.test_releases_margins import check_sums
-from tests.soaking import examples, soaked
+from tests.soaking import examples
 
 from discreet import release, report
 from discreet.auditing import audit
@@ -416,16 +416,14 @@ SMALL = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "budget",
-    # In epsilon, keys are found as those are that test_auditing_sound.py attacks.
-    [pytest.param({"epsilon": 2.0, "delta": 0.01}, marks=pytest.mark.soak), {"rho": 0.5}],
-)
+# Keys are found as those are that test_auditing_sound.py attacks, and of their margins
+# test_no_unit_moves_a_margin_by_more_whatever_keys_are_found bounds what a unit changes.
+@pytest.mark.soak
+@pytest.mark.parametrize("budget", [{"epsilon": 2.0, "delta": 0.01}, {"rho": 0.5}])
 def test_an_audit_passes(spec: dict[str, Any], budget: dict[str, float]) -> None:
     """A right release fails with probability 1e-9 at most."""
     told = asked(spec, SMALL, budget=budget)
-    found = audit(told, trials=100, failure_probability=1e-9, draws=2 if soaked() else 1)
+    found = audit(told, trials=100, failure_probability=1e-9, draws=2)
     assert found.passed, found
     assert "sensitivity" in {check.name for check in found.checks}
 

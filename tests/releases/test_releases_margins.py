@@ -282,6 +282,7 @@ SMALL = {
     # In epsilon, tables are measured as those are that test_auditing_sound.py attacks.
     [pytest.param({"epsilon": 1.0}, marks=pytest.mark.soak), {"rho": 0.5}],
 )
+@pytest.mark.usefixtures("brief_audits")
 def test_an_audit_passes(spec: dict[str, Any], budget: dict[str, float]) -> None:
     """A right release fails with probability 1e-9 at most."""
     trials, draws = (200, 2) if soaked() else (100, 1)

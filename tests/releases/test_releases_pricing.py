@@ -15,8 +15,9 @@ from discreet.errors import BudgetExceeded, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.releases.pricing import Asked, Priced, price, share
 from discreet.releases.statistics.base import Part, Within
+from soaking import examples
 
-checked = settings(derandomize=True, deadline=None, max_examples=100)
+checked = settings(derandomize=True, deadline=None, max_examples=examples(100))
 
 
 def _part(l1: int, square: int, form: Any = "numbers") -> Part:
@@ -113,7 +114,7 @@ def test_pure_dp_is_never_kept_by_gaussian_noise() -> None:
         price([Asked("s", _part(1, 1), Fraction(1))], PureDP(1.0), "gaussian")
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(
     st.integers(1, 100),
     st.floats(0.5, 1000),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import discreet
 from discreet.releases.adding_up import SPARE, excess, fits, squared_change
 from discreet.releases.statistics.base import Noisy
+from soaking import examples
 
 
 def projection(sizes: tuple[int, ...]) -> np.ndarray:
@@ -87,7 +88,7 @@ def test_without_the_excess_it_would_not_hold() -> None:
     assert divergence > gaussian + 0.1
 
 
-@settings(derandomize=True, max_examples=200)
+@settings(derandomize=True, max_examples=examples(200))
 @given(
     st.lists(st.integers(2, 5), min_size=0, max_size=3),
     st.integers(1, 4),

@@ -561,7 +561,7 @@ def test_no_unit_passes_its_sensitivity_at_length(part: int) -> None:
     shapes = (_shapes(), st.integers(0, 2**64 - 1), *BOUNDS)
 
     @seed(part)
-    @settings(max_examples=120, deadline=None, derandomize=False, database=None)
+    @settings(max_examples=examples(120), deadline=None, derandomize=False, database=None)
     @given(*shapes)
     def compare(shape: dict[str, Any], number: int, rows: int, grouped: bool) -> None:
         chance = random.Random(number)  # noqa: S311

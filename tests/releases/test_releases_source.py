@@ -522,7 +522,7 @@ def test_a_file_tells_how_much_of_it_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sql, "_LOOK", 0.001)
-    lines = "\n".join(f"{i % 1000},{i % 7}" for i in range(3_000_000))
+    lines = "\n".join(f"{i % 1000},{i % 7}" for i in range(1_500_000))
     (tmp_path / "visits.csv").write_text(f"person,cost\n{lines}\n")
     told: list[tuple[str, int, int]] = []
     source: Any = opened("visits.csv", tmp_path.joinpath)
@@ -538,7 +538,7 @@ def test_a_file_tells_how_much_of_it_is_read(
     source.close()
 
 
-@pytest.mark.parametrize("types", [{}, {"person": "integer"}])
+@pytest.mark.parametrize("types", [{}, pytest.param({"person": "integer"}, marks=pytest.mark.soak)])
 def test_a_file_is_bounded_in_less_memory_than_it_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, types: dict[str, Any]
 ) -> None:

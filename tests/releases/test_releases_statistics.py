@@ -23,6 +23,7 @@ from discreet.releases.spec import load
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import Noisy, Part, Result, plain_rows
 from discreet.releases.tables import decimal_text, table_of
+from soaking import examples
 
 ONE = Contribution()
 
@@ -69,7 +70,7 @@ def test_a_variance_without_noise_is_the_variance() -> None:
     assert float(answer.value) == pytest.approx(plain.pvariance([0.5, 3.0, 9.5]))
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=examples(300))
 @given(
     st.lists(st.integers(0, 20), min_size=0, max_size=30),
     st.integers(-40, 40),
@@ -220,7 +221,7 @@ def _choice(at: float, adjacency: str = "add-remove", **keys: Any) -> Part:
     return part
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 @given(
     st.lists(st.integers(0, 6), min_size=4, max_size=8),
     st.integers(0, 7),
@@ -263,7 +264,7 @@ def test_the_pumpkin_auction_of_four_bidders() -> None:
     assert answer.value == 1
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(st.lists(st.integers(0, 3), min_size=11, max_size=11), st.integers(0, 10))
 def test_one_bid_only_raises_revenue_and_by_no_more_than_the_top_price(
     tally: list[int], place: int
@@ -312,7 +313,7 @@ def test_what_would_overflow_is_refused(entry: dict[str, Any], said: str) -> Non
         _statistic(**entry).parts(ONE)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=examples(300))
 @given(st.fractions(), st.sampled_from([-1, 0, 1]))
 def test_printed_values_are_near_and_on_their_side(value: Fraction, side: int) -> None:
     printed = Fraction(decimal_text(value, side))
@@ -320,7 +321,7 @@ def test_printed_values_are_near_and_on_their_side(value: Fraction, side: int) -
     assert side * (printed - value) >= 0
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 @given(
     st.lists(st.integers(-(10**20), 10**20) | st.integers(-1100, 1100), max_size=6),
     st.integers(0, 500),

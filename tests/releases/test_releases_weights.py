@@ -212,7 +212,7 @@ def test_weights_outside_their_bounds_are_counted_as_cut(
 
 
 @pytest.mark.slow
-def test_the_audit_passes_weights(spec: dict[str, Any]) -> None:
+def test_the_audit_passes_weights(spec: dict[str, Any], brief_audits: None) -> None:
     asked = spec | {"statistics": STATISTICS}
     trials, draws = (300, 2) if soaked() else (100, 1)
     found = audit(asked, trials=trials, failure_probability=1e-6, draws=draws)

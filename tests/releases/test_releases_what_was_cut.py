@@ -86,7 +86,7 @@ def kept_of(rows: list[Row], bounds: Contribution, cells: KeySet | None) -> list
     return kept
 
 
-@settings(derandomize=True, deadline=None, max_examples=examples(240))
+@settings(derandomize=True, deadline=None, max_examples=240 if soaked() else 25)
 @given(
     rows=rows_of,
     limit=st.integers(1, 4),
@@ -296,7 +296,7 @@ def test_keys_that_were_found_have_their_cut_counted(
 
 
 @pytest.mark.slow
-def test_the_audit_passes_what_was_cut(spec: dict[str, Any]) -> None:
+def test_the_audit_passes_what_was_cut(spec: dict[str, Any], brief_audits: None) -> None:
     spec["statistics"].append({"sum": "cost", "bounds": [0, 15], "resolution": 1})
     asked = spec | {"cut": {"weight": 2}}
     trials, draws = (300, 2) if soaked() else (100, 1)

@@ -18,9 +18,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 @pytest.mark.parametrize(
     ("story", "step", "least"),
     [
-        ("membership", 9, 333),
+        ("membership", 27, 111),
         pytest.param("membership", 3, 1000, marks=pytest.mark.soak),
-        ("approximate", 27, 0),
+        ("approximate", 81, 0),
         pytest.param("approximate", 9, 0, marks=pytest.mark.soak),
     ],
 )
@@ -37,7 +37,7 @@ def test_every_single_edit_of_a_report_is_found(
 def test_every_single_edit_of_the_report_of_an_account_is_found(tmp_path: Path) -> None:
     made = kept.history(tmp_path)
     folder = report(account="people", ledger=made.ledger).folder
-    found = mutations.tried(folder, made.ledger, mutations.edits(folder)[:: 5 if soaked() else 15])
+    found = mutations.tried(folder, made.ledger, mutations.edits(folder)[:: 5 if soaked() else 30])
     assert found.missed == ()
 
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.series import advice_on_delta, releases_left
+from soaking import examples
 
 amounts = st.decimals("0.001", "1", places=3).map(float)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=examples(200))
 @given(amounts, st.decimals("1", "20", places=2).map(float), amounts)
 def test_one_more_would_not_fit(each: float, cap: float, spent: float) -> None:
     left = releases_left(PureDP(cap), PureDP(each), PureDP(spent))

@@ -20,6 +20,7 @@ from discreet.promises import Promise, promise_in
 from discreet.series import plan
 from discreet.series.planning import shown_down
 from losses import bound_of
+from soaking import examples
 
 YEAR = {"difference": 0.2, "releases": 12, "about": "membership", "confidence": 0.99}
 GEOMETRIC = {"mechanism": "geometric", "strength": "exact"}
@@ -81,7 +82,7 @@ def parts_of(found, mechanism: str | None):  # type: ignore[no-untyped-def]
     return [(make(x), 1) for x in found.budgets]
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@settings(derandomize=True, deadline=None, max_examples=examples(40))
 @given(
     st.floats(0.02, 0.9),
     st.integers(1, 30),

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from discreet.errors import DataError, InputError
 from discreet.synthetic import Cells, Synthesizer, assess, assess_counts, linkage, risk
 from discreet.synthetic.records import Intruder, expected_risk_increase, one_in_population, seen_by
+from soaking import examples
 
-CHECK = settings(derandomize=True, deadline=None, max_examples=60)
+CHECK = settings(derandomize=True, deadline=None, max_examples=examples(60))
 CELLS = Cells.of({"a": ["x", "y"], "b": ["1", "2", "3"]}, impossible=[{"a": "y", "b": "3"}])
 
 

@@ -18,8 +18,9 @@ from discreet.numerics import incomplete_beta
 from discreet.synthetic import Synthesizer, posterior, utility
 from discreet.synthetic.cells import Cells
 from discreet.synthetic.files import SyntheticFile
+from soaking import examples
 
-CHECK = settings(derandomize=True, deadline=None, max_examples=60)
+CHECK = settings(derandomize=True, deadline=None, max_examples=examples(60))
 
 
 def exact_weights(s, drawn, n, alpha, beta, a, b):
@@ -128,7 +129,7 @@ DESIGNS = [
 
 
 @pytest.mark.parametrize(("n", "drawn", "epsilon", "levels", "k"), DESIGNS)
-@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("single", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_intervals_of_shares_hold_the_truth_as_often_as_they_say(
     n, drawn, epsilon, levels, k, single
 ):

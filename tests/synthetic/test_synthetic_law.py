@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError
 from discreet.synthetic import Synthesizer, prior_weight
+from soaking import examples
 
-CHECK = settings(derandomize=True, deadline=None, max_examples=200)
+CHECK = settings(derandomize=True, deadline=None, max_examples=examples(200))
 
 
 def compositions(total: int, cells: int):

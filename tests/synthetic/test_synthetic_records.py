@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import InputError
 from discreet.synthetic import Cells, Synthesizer, risk, worst_case
+from soaking import examples
 
-CHECK = settings(derandomize=True, deadline=None, max_examples=120)
+CHECK = settings(derandomize=True, deadline=None, max_examples=examples(120))
 
 
 def bayes(x, s, alpha, w, t, shares):

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from discreet.errors import FormulaError, InputError
 from discreet.synthetic import Region
 from discreet.synthetic.assessment import reachable
+from soaking import examples
 
-CHECK = settings(derandomize=True, deadline=None, max_examples=200)
+CHECK = settings(derandomize=True, deadline=None, max_examples=examples(200))
 PAPER = "RR <= 10 if R <= 0.1; RR <= 1.05 if R >= 0.9"
 
 

@@ -17,8 +17,9 @@ from discreet.laws.mechanism import distance_across
 from discreet.web.cost import CostForm, answer
 from discreet.web.forms import Filled
 from discreet.web.sentences import Asked, Condition
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=40)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(40))
 HTML = {"Accept": "text/html"}
 
 
@@ -147,7 +148,7 @@ def test_budgets_alone_become_a_file_for_explain(client: Any) -> None:
     assert "# A is a budget: epsilon 0.5" in mixed.text
 
 
-@settings(derandomize=True, deadline=None, max_examples=80)
+@settings(derandomize=True, deadline=None, max_examples=examples(80))
 @given(st.dictionaries(
     st.sampled_from(["kind", "epsilon", "fold", "count", "limit", "rows", "kind2", "epsilon2"]),
     st.one_of(st.sampled_from(["epsilon", "ratio", "1", "1000000000", "1e-6", "1000"]),

@@ -24,6 +24,7 @@ from discreet.reports.published import deployments
 from discreet.reports.sentences import worry
 from discreet.web.explain import KINDS, ExplainForm, MeForm, explained, mine
 from losses import right_guess
+from soaking import examples
 
 STATES = [
     ExplainForm(),
@@ -242,7 +243,7 @@ def test_what_is_typed_is_escaped(client: Any) -> None:
         }
     )
 )
-@settings(max_examples=120, derandomize=True, deadline=None)
+@settings(max_examples=examples(120), derandomize=True, deadline=None)
 def test_any_state_is_answered_or_refused(state: dict[str, Any]) -> None:
     asks: list[tuple[type[Any], Any]] = [(ExplainForm, explained), (MeForm, mine)]
     for kind, ask in asks:

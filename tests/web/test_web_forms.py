@@ -30,9 +30,10 @@ from discreet.web.release.spec_form import (
     written,
 )
 from discreet.web.thread import Thread
+from soaking import examples
 
 HTML = {"Accept": "text/html"}
-QUICK = settings(derandomize=True, deadline=None, max_examples=150)
+QUICK = settings(derandomize=True, deadline=None, max_examples=examples(150))
 
 texts = st.text(min_size=1, max_size=12)
 words = st.text("abc,\"' =+@\t\n65;:#{}[]é", min_size=1, max_size=8)

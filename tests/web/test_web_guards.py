@@ -18,6 +18,7 @@ from starlette.requests import Request
 
 from discreet.web import create_app
 from discreet.web.guards import ADDRESS_LIMIT, BODY_LIMIT
+from soaking import examples
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -317,7 +318,7 @@ def test_openapi_names_every_endpoint(client: Any) -> None:
     assert client.get("/docs").status_code == 404
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
 @given(
     st.dictionaries(
         st.sampled_from(["host", "origin", "cookie", "content-length", "sec-fetch-site", "accept"]),

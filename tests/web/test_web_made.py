@@ -20,6 +20,7 @@ from discreet.ledger import Amount, Ledger
 from discreet.statements.presenter import spent_and_cap
 from discreet.web.ledger import pictures, sheet
 from discreet.web.release.stored import Made
+from soaking import examples
 
 TABLE = {
     "statistic": ["count_rows_1"] * 4 + ["mean_cost_2"],
@@ -63,7 +64,7 @@ def figures(text: str) -> list[Decimal]:
     return [Decimal(part.partition("= ")[2]) for part in text.split(", ")]
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=examples(300))
 @given(
     st.decimals("1e-9", 50, allow_nan=False, places=24),
     st.sampled_from(["0", "1e-18", "1e-12", "1e-6", "0.5"]).map(Decimal),

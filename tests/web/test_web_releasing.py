@@ -449,7 +449,7 @@ def test_texts_that_are_formulas_are_harmless_in_a_spreadsheet(
     assert [row["value"] for row in safe] == [row["value"] for row in exact]
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
 @given(st.lists(st.text(max_size=6), min_size=1, max_size=5))
 def test_no_cell_for_a_spreadsheet_is_computed(cells: list[str]) -> None:
     text = Table({"county": cells, "value": ["-1"] * len(cells)}).to_csv()

@@ -25,6 +25,7 @@ from discreet.web.forms import percentage, share
 from discreet.web.screens import command_of
 from discreet.web.series import MECHANISMS, SeriesAnswer, SeriesForm, beliefs, budgets
 from discreet.web.thread import Thread
+from soaking import examples
 
 STATES = [
     SeriesForm(),
@@ -216,7 +217,7 @@ def test_any_state_is_answered_or_refused(state: dict[str, Any]) -> None:
 
 
 @given(st.floats(1e-6, 100))
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=examples(200), derandomize=True, deadline=None)
 def test_percentages_go_there_and_back(percent: float) -> None:
     assert math.isclose(percentage(share(percent)), percent, rel_tol=1e-15)
 

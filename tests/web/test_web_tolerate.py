@@ -20,8 +20,9 @@ from discreet.web.forms import Filled
 from discreet.web.sentences import KINDS, WORRIES, Asked, Condition, preset_links
 from discreet.web.thread import link
 from discreet.web.tolerate import TolerateForm, answer, axis, edges, handles, map_handles, moved
+from soaking import examples
 
-FAST = settings(derandomize=True, deadline=None, max_examples=60)
+FAST = settings(derandomize=True, deadline=None, max_examples=examples(60))
 QUICK_KINDS = ("posterior", "unless", "ratio", "difference")
 
 
@@ -301,7 +302,7 @@ def test_handles_of_a_second_sentence_have_their_own_names() -> None:
     assert after.conditions[0] == asked.conditions[0]
 
 
-@settings(derandomize=True, deadline=None, max_examples=150)
+@settings(derandomize=True, deadline=None, max_examples=examples(150))
 @given(
     st.dictionaries(
         st.sampled_from(

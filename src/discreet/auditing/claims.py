@@ -25,7 +25,7 @@ halving; the end of the bracket that is further out is returned.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -177,13 +177,23 @@ def _check(hits: int, trials: int, alpha: float) -> None:
         raise InputError("auditing.bad_hits", hits=hits, trials=trials)
 
 
-def _log_tail(hits: int, trials: int, q: float) -> float:
-    """log P(X ≥ hits) for X ~ Bin(trials, q)."""
+def _log_tail(hits: int, trials: int) -> Callable[[float], float]:
+    """q ↦ log P(X ≥ hits) for X ~ Bin(trials, q) and q ≤ hits/trials, where each term is smaller.
+
+    P(X = k + 1)/P(X = k) = (trials − k)/(k + 1) · q/(1 − q), and P(X = hits) at any q follows from
+    that at hits/trials.
+    """
     import numpy as np
 
-    logs = log_binomial(trials, np.arange(hits, trials + 1, dtype=np.float64), q, 1 - q)
-    top = float(logs.max())
-    return top + math.log(float(np.exp(logs - top).sum()))
+    k = np.arange(hits, trials, dtype=np.float64)
+    ratios, most = (trials - k) / (k + 1), hits / trials
+    first = float(log_binomial(trials, np.array([float(hits)]), most, 1 - most)[0])
+
+    def at(q: float) -> float:
+        less = hits * math.log(q / most) + (trials - hits) * math.log((1 - q) / (1 - most))
+        return first + less + math.log1p(float(np.cumprod(ratios * (q / (1 - q))).sum()))
+
+    return at
 
 
 def at_least(hits: int, trials: int, alpha: float) -> float:
@@ -198,8 +208,8 @@ def at_least(hits: int, trials: int, alpha: float) -> float:
     level = math.log(alpha) - _MARGIN
     if hits == trials:
         return math.exp(level / trials) * (1 - 1e-15)
-    most = hits / trials
-    return bracket(lambda q: _log_tail(hits, trials, q) <= level, 0.0, most, halvings=_HALVINGS)[0]
+    tail, most = _log_tail(hits, trials), hits / trials
+    return bracket(lambda q: tail(q) <= level, 0.0, most, halvings=_HALVINGS)[0]
 
 
 def at_most(hits: int, trials: int, alpha: float) -> float:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 from discreet.beliefs import bounds
-from discreet.beliefs.belief import AtConfidence, Belief, Beliefs, Beyond, assumptions_for
+from discreet.beliefs.belief import AtConfidence, Belief, Beliefs, Beyond, Bounds, assumptions_for
 from discreet.beliefs.bounds import Choose, Learned, Point
 from discreet.beliefs.prior import Prior, Priors, failure_of, listed
 from discreet.composition.curves import Sided, Strength, check_sided
@@ -181,13 +181,27 @@ def explain(
         unit=unit,
         people=people,
     )
+    return _answered(asked, confidence)
+
+
+def most_believed(total: Guarantee, prior: Prior, confidence: float) -> float:
+    """Return the upper end of `explain(…).posterior`, for those who ask at many priors."""
+    asked = _Question(total, None, prior, "two", None, None, False, False, "one person", _PEOPLE)
+    return cast("Bounds", _answered(asked, confidence, alone=True).posterior).upper
+
+
+def _answered(asked: _Question, confidence: float, *, alone: bool = False) -> Belief:
+    """Return the belief: alone, or with what it is at other confidences."""
+    stated = asked.guarantee
     if asked.values_unknown and isinstance(stated, ProbabilisticDP):
         # Two steps of probabilistic DP do not combine; those of the (ε, δ)-DP it implies do.
         asked = replace(asked, strength="generic")
-    if isinstance(stated, PureDP) and (loss is None or strength == "generic"):
+    if isinstance(stated, PureDP) and (asked.loss is None or asked.strength == "generic"):
         return _pure(stated.epsilon, asked, "generic")
-    if isinstance(stated, ApproxDP) and stated.delta == 0 and loss is None:
+    if isinstance(stated, ApproxDP) and stated.delta == 0 and asked.loss is None:
         return _pure(stated.epsilon, asked, "generic")
+    if alone:
+        return _failing_with(asked, failure_of(confidence), confidence)
     return _with_confidence(asked, confidence)
 
 

@@ -24,7 +24,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from discreet.beliefs import Belief, Prior, explain
+from discreet.beliefs import Belief, Prior, explaining
 from discreet.composition import loss_of
 from discreet.errors import GuaranteeError
 from discreet.frames import html_page
@@ -86,10 +86,9 @@ class Ahead:
 def most_believed(total: Guarantee, prior: Prior, sure: float) -> float:
     """Return the largest belief; 1 where nothing is bounded this surely."""
     try:
-        found = explain(total, prior, confidence=min(sure, 1 - 1e-12)).posterior
+        return explaining.most_believed(total, prior, min(sure, 1 - 1e-12))
     except GuaranteeError:
-        found = None
-    return 1.0 if found is None else found.upper
+        return 1.0
 
 
 def ahead(books: Books) -> Ahead:

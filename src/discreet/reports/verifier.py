@@ -127,17 +127,25 @@ Rows = list[tuple[Any, Any, Any]]  # number, body and hash of each entry
 
 
 def least(
-    function: Callable[[float], float], low: float, high: float, steps: tuple[int, int] = (64, 60)
+    function: Callable[[float], float], low: float, high: float, steps: tuple[int, int] = (64, 44)
 ) -> float:
     """The least value of a function with one valley: a grid, then the golden section."""
     step = (high - low) / steps[0]
-    best = min((low + step * i for i in range(steps[0] + 1)), key=function)
+    lowest, best = min((function(x), x) for x in (low + step * i for i in range(steps[0] + 1)))
     low, high = max(low, best - step), min(high, best + step)
     golden = (math.sqrt(5) - 1) / 2
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    below, above = function(left), function(right)
     for _ in range(steps[1]):
-        left, right = high - golden * (high - low), low + golden * (high - low)
-        low, high = (low, right) if function(left) < function(right) else (left, high)
-    return min(function(best), function((low + high) / 2))
+        if below < above:
+            high, right, above = right, left, below
+            left = high - golden * (high - low)
+            below = function(left)
+        else:
+            low, left, below = left, right, above
+            right = low + golden * (high - low)
+            above = function(right)
+    return min(lowest, below, above)
 
 
 def last(holds: Callable[[float], bool]) -> float:
@@ -178,7 +186,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     if rho == 0:
         return 0.0
     low, high = -40.0, 60.0
-    for _ in range(80):  # where (1 + 2t) rho - log(1 + 1/t) = epsilon
+    for _ in range(44):  # where (1 + 2t) rho - log(1 + 1/t) = epsilon; any t gives a bound
         middle = (low + high) / 2
         t = math.exp(middle)
         above = (1 + 2 * t) * rho - math.log1p(1 / t) > epsilon

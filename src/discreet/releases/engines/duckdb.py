@@ -265,11 +265,11 @@ class DuckDB(SQLEngine):
         parts = 1 if self._sorts_apart(query) else self._parts
         while query.unit:
             self._give_waiting()
-            before = self._own_tables()
+            before = len(self._names)
             try:
                 return self._in_parts(query, parts)
             except _TooLargeError:
-                self._drop_all_but(before)
+                self._drop_since(before)
                 parts *= _MORE_PARTS
                 if parts > _PARTS_AT_LAST:
                     raise
@@ -279,14 +279,14 @@ class DuckDB(SQLEngine):
         if parts == 1:
             return super().measure(query)
         answers: dict[str, Any] = {}
-        before = self._own_tables()
         for part in range(parts):
+            before = len(self._names)
             rows = expressions.part_of(self._source, query.unit, part, parts)
             engine = self.derived(rows, self._columns)
             engine._part = self._part * parts
             for name, found in engine._in_parts(query, 1).items():
                 answers[name] = _added(answers[name], found) if name in answers else found
-            self._drop_all_but(before)
+            self._drop_since(before)
         return answers
 
     def _sorts_apart(self, query: Query) -> bool:
@@ -294,16 +294,10 @@ class DuckDB(SQLEngine):
         one_group = query.cells is None or query.contribution.only_rows
         return one_group and len(query.unit) == 1 and _plain(self._source[query.unit[0]].type())
 
-    def _own_tables(self) -> set[str]:
-        listed = self._connection.execute(
-            "select table_name from duckdb_tables() where database_name <> '_attached'"
-        )
-        return {name for (name,) in listed.fetchall()}
-
-    def _drop_all_but(self, before: set[str]) -> None:
-        """Drop the tables that were made since, so that what comes next has the memory."""
-        for name in self._own_tables() - before:
-            self._connection.execute(f"drop table {name}")
+    def _drop_since(self, before: int) -> None:
+        """Drop the tables that were named since, so that what comes next has the memory."""
+        for name in self._names[before:]:
+            self._connection.execute(f"DROP TABLE IF EXISTS {name}")
 
     def _quicker(self, query: Query, keys: Sequence[Any]) -> dict[str, Any] | None:
         return self._without_the_rest(query, keys) if self._few_bind(query) else None

@@ -13,7 +13,6 @@ from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from fractions import Fraction
 from functools import lru_cache
-from itertools import count
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
@@ -71,7 +70,7 @@ def number_of(column: str) -> str:
     return f"{column}\0number"
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _compiled(operation: Any, dialect: str) -> str:
     """Return the SQL of an expression; an audit asks the same of some dozens of data sets."""
     return str(ibis.to_sql(operation.to_expr(), dialect=dialect))
@@ -89,7 +88,7 @@ class SQLEngine(ABC):
         self._columns = dict(columns)
         self._reading = Reading(self._columns, dialect, {})
         self._source = ibis.table(schema, name=SOURCE)
-        self._tables = count(1)
+        self._names: list[str] = []
         self._base: SQLEngine = self
         self._found: dict[int, Table] = {}
         self._waiting: list[Callable[[], None]] = []
@@ -457,7 +456,8 @@ class SQLEngine(ABC):
         return ibis.table(expression.schema(), name=name)
 
     def _name(self, prefix: str) -> str:
-        return f"{prefix}_{next(self._tables)}"
+        self._names.append(f"{prefix}_{len(self._names) + 1}")
+        return self._names[-1]
 
     def _give_waiting(self) -> None:
         while self._waiting:
