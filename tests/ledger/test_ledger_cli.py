@@ -154,6 +154,10 @@ def test_charges_that_cannot_be(clinic: Discreet, flags: tuple[str, ...], code: 
         (("--rho", "1", "--delta", "1e-6"), "zcdp"),
         (("--epsilon", "1", "--filter", "basic", "--delta", "0"), "basic"),
         (("--no-cap", "--filter", "zcdp"), "zcdp"),
+        (("--ratio", "3"), "pure"),
+        (("--ratio", "3", "--confidence", "0.99"), "zcdp"),
+        (("--ratio", "3", "--confidence", "0.99", "--epsilon", "1"), "pure"),
+        (("--ratio", "3", "--confidence", "0.99", "--delta", "1e-6"), "basic"),
     ],
 )
 def test_the_filter_is_given_or_that_of_the_cap(
