@@ -208,6 +208,9 @@ def release(
             rows = sampled(engine, asked)
             plan = with_found_keys(plan, rows, progress)
             table = completed(plan, draw(plan, rows, progress=progress))
+            if say is not None:
+                for sentence in plan.only_bounds(table):
+                    say(sentence)
             told = _stored(plan, paid, table)
             files = paid.publish(outputs.written(told, table, statement(told)))
     finally:

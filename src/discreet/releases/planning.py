@@ -32,7 +32,7 @@ from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
 from discreet.releases.statistics.cut import CutUnits, questions
 from discreet.releases.statistics.derived import Derived, Made, Released
-from discreet.releases.tables import RESERVED, Table
+from discreet.releases.tables import RESERVED, STATISTIC, Table, decimal_text
 from discreet.statements.presenter import spaced_text
 from discreet.words import say
 
@@ -277,6 +277,17 @@ class Plan:
                 say("releases.explain.where", condition=" and ".join(f"({t})" for t in met))
             )
         return " ".join(said)
+
+    def only_bounds(self, table: Table) -> Iterator[str]:
+        """Say of which released values no more is known than their bounds."""
+        bounded = [(p.name, n) for p in self.statistics if (n := p.statistic.stays_within)]
+        columns = (table.columns[name] for name in (STATISTIC, "interval_low", "interval_high"))
+        rows = Counter(zip(*columns, strict=True)) if bounded else {}
+        for name, number in bounded:
+            low, high = (decimal_text(n * number.resolution) for n in (number.low, number.high))
+            if found := rows.get((name, low, high)):
+                said = {"statistic": name, "values": found, "low": low, "high": high}
+                yield say("releases.plan.only_bounds", **said)
 
     def cut(self, table: Table | None = None) -> list[dict[str, Any]] | None:
         """Return how many units are cut, by the table; before it, which questions are asked.

@@ -370,6 +370,11 @@ class Statistic(Closed):
 
     # ------------------------------------------------------------------ what it is about
 
+    @property
+    def stays_within(self) -> Number | None:
+        """The column whose bounds its values keep to, so that an interval may be all of them."""
+        return None
+
     def tables(self) -> tuple[Statistic, ...]:
         """Return the statistics that are measured for it, each with a name: itself."""
         return (self,)
