@@ -60,6 +60,13 @@ class Preview(Tabular):
         return (*self.plan.as_written, *self.plan.notes, *self.outlook.notes)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the notes that may change somebody's mind."""
+        used_up = text("charge.promise_used_up")
+        last = (note for note in self.outlook.notes if note == used_up)
+        return (*self.plan.as_written, *self.plan.notes, *last)
+
+    @property
     def refused(self) -> DiscreetError | None:
         """Why the release would be refused; None if it would not."""
         return self.outlook.refused
