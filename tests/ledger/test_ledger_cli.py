@@ -406,6 +406,7 @@ def test_who_charged_and_who_approved_is_in_the_list(clinic: Discreet) -> None:
     code, listed = clinic("show", "--account", "clinic")
     assert code == 0
     assert "A. Curator" in listed
+    assert "no. in ledger" in listed  # the first of an account is not the first of all
     assert "B. Engineer" in listed
     code, every = clinic("show")
     assert code == 0

@@ -514,7 +514,7 @@ def _plan_lines(plans: Sequence[Plan]) -> list[str]:
 
 
 def _entry_lines(sheet: Sheet) -> list[str]:
-    header = ["no.", "when (UTC)", "what", "amount", "of", "who", "why"]
+    header = [say("cli.ledger.number"), "when (UTC)", "what", "amount", "of", "who", "why"]
     return table([_entry_row(entry, sheet.account) for entry in sheet.entries], header)
 
 
