@@ -311,12 +311,14 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     >>> nearest("dep_dely", ["dep_delay", "carrier"]), nearest("Age ", ["age"]), nearest("x", ["y"])
     ('dep_delay', 'age', None)
-    >>> nearest("county", ["county of residence"])
-    'county of residence'
+    >>> nearest("county", ["county of residence"]), nearest("alter", ["date"])
+    ('county of residence', None)
     """
     from difflib import get_close_matches
 
     names, given = {one.strip().lower(): one for one in known}, name.strip().lower()
     longer = [one for one in names if len(given) > 3 and one.startswith(given)]
-    found = get_close_matches(given, names, n=1) or longer
+    # What shares most letters may still be another word, unless it also begins in the same way.
+    alike = [one for one in names if one[:1] == given[:1]]
+    found = get_close_matches(given, names, 1, 0.75) or get_close_matches(given, alike, 1) or longer
     return names[found[0]] if found else None

@@ -193,7 +193,8 @@ def test_a_release_that_is_named_without_its_place_is_not_said_to_be_none(capsys
         (["choose", "--posterior", "12,5 %", "--p", "5%"], "with a point: 12.5 %."),
         (["choose", "--ratio", "3", "--box", "0", "0,5", "0", "1"], "with a point: 0.5."),
         (["choose", "--ratio", "1,000"], "Write 1000;"),
-        (["choose", "--ratio", "much"], "'much' is not a number. Write one such as 0.5."),
+        (["choose", "--ratio", "300%"], "without a unit or a percent sign."),
+        (["choose", "--ratio", "much"], "'much' is not a number. Write a plain number"),
     ],
 )
 def test_a_number_with_a_comma_is_told_how_it_is_written(capsys, given, says):

@@ -12,6 +12,8 @@ from discreet import PureDP, errors, explain
 from discreet.cli import _COMMANDS, _app
 from discreet.promises.keys import promise_keys
 from discreet.releases.spec import Protect, Spec
+from discreet.releases.statistics.quantile import MOST_CANDIDATES
+from discreet.releases.statistics.quantiles import MOST_LEAVES
 from discreet.reports import sentence
 from discreet.reports.sentences import answer
 from discreet.web.screens import SCREENS
@@ -70,6 +72,20 @@ def test_commands_that_pages_name_exist() -> None:
     for page in DOCS.rglob("*.md"):
         named = set(re.findall(r"`discreet ([a-z]+)", page.read_text(encoding="utf-8")))
         assert named <= set(_COMMANDS), (page.name, named - set(_COMMANDS))
+
+
+def test_limits_of_multiples_are_those_of_the_code() -> None:
+    rows = text("spec.md").splitlines()
+    known = {"quantile": MOST_CANDIDATES, "quantiles": MOST_LEAVES, "median": MOST_LEAVES}
+    for kind, most in known.items():
+        (row,) = (row for row in rows if row.startswith(f"| `{kind}:"))
+        assert f"at most {most:,}" in row
+
+
+def test_no_command_counts_on_a_folder_with_one_release() -> None:
+    """From the second release on `discreet report $(ls out)` has two arguments, and fails."""
+    for page in DOCS.rglob("*.md"):
+        assert "$(ls out)" not in page.read_text(encoding="utf-8"), page.name
 
 
 def test_every_page_is_short_and_has_one_title() -> None:

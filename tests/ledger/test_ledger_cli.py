@@ -155,6 +155,10 @@ def test_charges_that_cannot_be(clinic: Discreet, flags: tuple[str, ...], code: 
         (("--rho", "1", "--delta", "1e-6"), "zcdp"),
         (("--epsilon", "1", "--filter", "basic", "--delta", "0"), "basic"),
         (("--no-cap", "--filter", "zcdp"), "zcdp"),
+        (("--ratio", "3"), "pure"),
+        (("--ratio", "3", "--confidence", "0.99"), "zcdp"),
+        (("--ratio", "3", "--confidence", "0.99", "--epsilon", "1"), "pure"),
+        (("--ratio", "3", "--confidence", "0.99", "--delta", "1e-6"), "basic"),
     ],
 )
 def test_the_filter_is_given_or_that_of_the_cap(
@@ -405,6 +409,7 @@ def test_who_charged_and_who_approved_is_in_the_list(clinic: Discreet) -> None:
     code, listed = clinic("show", "--account", "clinic")
     assert code == 0
     assert "A. Curator" in listed
+    assert "no. in ledger" in listed  # the first of an account is not the first of all
     assert "B. Engineer" in listed
     code, every = clinic("show")
     assert code == 0

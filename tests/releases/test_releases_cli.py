@@ -135,6 +135,28 @@ def test_the_pumpkin_auction_example(tmp_path: Path) -> None:
     assert 0 <= float(value) <= 100
 
 
+@pytest.mark.parametrize("flags", [(), ("--yes",)])
+def test_what_warns_is_said_where_nobody_is_asked(
+    clinic: Path, tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    own = shutil.copytree(clinic, tmp_path / "own", ignore=shutil.ignore_patterns("*.db", "out"))
+    spec = str(own / "release.yaml")
+    foreseen = _run(release_command.release, spec, "--dry-run").stdout.splitlines()
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure", "cap": None}
+    promise = load(spec).promised()
+    Ledger.open(f"sqlite:///{own / 'ledger.db'}").open_account(
+        "clinic-patients", **terms, promise=promise, approver="tester", reason="test"
+    )
+    made = _run(release_command.release, spec, *flags)
+    assert made.exit_code == 0, made.output
+    assert "Public keys are not compared with the data" in made.stderr
+    assert "No further release fits under this promise" in made.stderr
+    assert "nothing was spent" not in made.stderr
+    # What it would spend did not seem to pass the cap of the account that was opened for it.
+    assert foreseen[0].split(";")[0] == "Would spend ε = 1.29928298413026"
+    assert "Spent ε = 1.29928298413026; remaining: ε = 0." in made.stdout
+
+
 @pytest.mark.parametrize("answer", [True, False])
 def test_on_a_terminal_it_asks_before_the_first_charge(
     clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bool

@@ -126,6 +126,7 @@ def test_nulls_are_described_in_one_way() -> None:
         ({"statistics": [{"cuont": "rows"}]}, "no statistic 'cuont'"),
         ({"statistics": [{"cuont": "rows"}]}, "The nearest is 'count'."),
         ({"statistics": [{"count": "row"}]}, "The nearest is 'rows'."),
+        ({"statistics": [{"count": "patients"}]}, "count: units, for the number of persons"),
         ({"statistics": [{"count": "rows", "by": "ward"}]}, "Write it like this: by: [ward]."),
         ({"statistics": [{"sum": "x"}]}, "Write it like this: bounds: [0, 500]."),
         ({"statistics": [{"sum": "x", "bounds": [5], "resolution": 1}]}, "bounds is [5]: it must"),
@@ -135,7 +136,7 @@ def test_nulls_are_described_in_one_way() -> None:
         ),
         (
             {"statistics": [{"count": "rows", "by": ["ward"], "keys": {"wrad": ["a"]}}]},
-            "not in by, nor in margins. The nearest is 'ward'.",
+            "'wrad', which is not in by, nor in margins ('ward')",
         ),
         ({"protect": "person"}, "protect is 'person': it must have keys of its own. Write it like"),
         (

@@ -220,6 +220,34 @@ def test_whom_it_protects_is_said_under_protect_alone(
         _preview(_promising(spec, TWELVE_FROM_FIVE | {key: value}), people, tmp_path)
 
 
+def test_a_confidence_is_paid_for_as_the_account_adds_it_up_best(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    """Before the account was open, a confidence needed a delta, with which noise is wider."""
+    sure = {"ratio": 3, "confidence": 0.99}
+
+    def found(promise: dict[str, Any], **more: Any) -> tuple[float, str]:
+        seen = _preview(_promising(spec, promise, **more), people, tmp_path)
+        filters = [word for note in seen.notes for word in note.split("--filter ")[1:]]
+        return seen.plan.accuracy()[0]["half_width"], filters[0].split()[0]
+
+    year = {"series": {"releases": 12}}
+    (every, first), (with_delta, _) = (
+        found({"ratio": 3}, **year),
+        found(sure | {"delta": 1e-6}, **year),
+    )
+    (half, rule), (drawn, same) = found(sure, **year), found(sure, mechanism="gaussian", **year)
+    assert (first, rule, same) == ("pure", "zcdp", "zcdp")
+    assert half == drawn < 0.7 * min(every, with_delta)
+    # One count alone is better off with all of the pure budget.
+    assert found(sure) == found({"ratio": 3})
+    # What is wanted fits under one of the two budgets.
+    wanted = [spec["statistics"][0] | {"within": {"error": 1.2 * half, "confidence": 0.95}}]
+    assert found(sure, statistics=wanted, **year)[1] == "zcdp"
+    with pytest.raises(BudgetExceeded):
+        found({"ratio": 3}, statistics=wanted, **year)
+
+
 def test_a_dry_run_says_how_much_of_the_promise_it_takes(
     spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
 ) -> None:

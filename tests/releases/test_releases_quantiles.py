@@ -6,6 +6,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement, pairwise, product
 from pathlib import Path
@@ -353,6 +354,20 @@ def test_ranks_are_off_by_no_more_than_is_said() -> None:
     assert held >= least
 
 
+def test_an_interval_that_is_the_whole_of_the_bounds_is_said_to_tell_nothing() -> None:
+    """Medians had the interval 0 to 400, and nothing said that it was the bounds."""
+    plan = plan_of(_spec(_asked(400, [0.5]), budget={"epsilon": 0.01}), {"x": "integer"})
+    (said,) = plan.accuracy()
+    told = accuracy_text(said)
+    assert "in a group of 1,000 rows or fewer it is the whole of the bounds" in told
+    assert "100.0 %" not in told
+    drawn = draw(plan, DuckDB.of(pa.table({"x": [1, 2, 3]})))
+    whole = {**drawn.columns, "interval_low": ["0"], "interval_high": ["400"]}
+    (line,) = plan.only_bounds(replace(drawn, columns=whole))
+    assert "1 value has the interval from 0 to 400, the whole of the bounds" in line
+    assert not list(plan.only_bounds(replace(drawn, columns=whole | {"interval_low": ["1"]})))
+
+
 def test_how_far_an_interval_reaches_is_told_before_it_is_paid_for() -> None:
     """Of 200 ends no more than a tenth lie further away, whatever the values look like."""
     rows = 10_000
@@ -360,7 +375,7 @@ def test_how_far_an_interval_reaches_is_told_before_it_is_paid_for() -> None:
     plan = plan_of(spec, {"x": "integer"})
     (said,) = plan.accuracy()
     assert [one["rows"] for one in said["interval_assumed"]] == [100, 1_000, 10_000]
-    assert "its interval reaches about" in accuracy_text(said)
+    assert "interval about ±" in accuracy_text(said)
     beyond, widest = 0, 0.0
     for values in ([n % 500 for n in range(rows)], [500 * n**3 // rows**3 for n in range(rows)]):
         engine, below = DuckDB.of(pa.table({"x": values})), sorted(values)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import discreet
+from discreet.cli import main
 from discreet.errors import InputError, PolicyError
 from discreet.ledger import Ledger
 from discreet.releases.checking import _recommended
@@ -71,10 +74,28 @@ def test_each_statistic_has_its_own_best_limit() -> None:
     assert found.best == {"count_rows_1": 2, "count_units_2": 1} == found.to_dict()["best"]
 
 
+def test_rows_that_count_are_told_beside_the_limit_and_luck_beside_the_least(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Limits of 5 and 8 had the same errors, and the luckier of two medians was called best."""
+    (tmp_path / "twin.csv").write_text("person,x\n" + "1,1\n1,2\n2,3\n")
+    median = {"median": "x", "bounds": [0, 10], "resolution": 1}
+    spec = _spec({"count": "rows"}, median, rows=2, rows_per_group=2)
+    (tmp_path / "s.yaml").write_text(json.dumps(spec))
+    words = [str(tmp_path / "s.yaml"), "--twin", str(tmp_path / "twin.csv"), "--limit", "3"]
+    with pytest.raises(SystemExit):
+        main(["rehearse", *words, "--repeats", "3"])
+    out = capsys.readouterr().out
+    assert re.search(r"^ *2 +2 +count_rows_1 .*<- its least$", out, re.M)
+    assert re.search(r"^ *3 +2 +count_rows_1 ", out, re.M)
+    assert re.search(r"median_x_2 .*<- its least in 3 draws, in part by luck$", out, re.M)
+
+
 def test_no_statistic_decides_alone_because_its_draws_were_right() -> None:
     """A quantile that was off by 0 in every draw outweighed a thousandfold error of all others."""
     rows = [
         {"limit": limit, "statistic": name, "bias": 0.0, "noise": error, "error": error}
+        | {"drawn": name == "c"}
         for limit, errors in {1: (1.0, 1.0, 3.0), 2: (900.0, 900.0, 0.0)}.items()
         for name, error in zip("abc", errors, strict=True)
     ]
@@ -83,6 +104,7 @@ def test_no_statistic_decides_alone_because_its_draws_were_right() -> None:
     count, median = (19.0, 883.0), (31.6, 0.0)
     rows = [
         {"limit": limit, "statistic": name, "bias": bias, "noise": noise, "error": error}
+        | {"drawn": name == "median"}
         for limit, one, other in zip((5, 1), count, median, strict=True)
         for name, bias, noise, error in (("count", 0.0, one, one), ("median", 5.0, 1.0, other))
     ]
@@ -148,7 +170,15 @@ def test_without_noise_limits_and_bounds_that_matter_nothing_is_off(
         assert len(off) == len(EVERY) - 1  # a best candidate has no number to be off by
         for row in off.values():
             assert max(row["bias"], row["noise"], row["error"]) < 1e-6, row
-    assert found.to_pandas().columns.tolist() == ["limit", "statistic", "bias", "noise", "error"]
+    assert found.to_pandas().columns.tolist() == [
+        "limit",
+        "counted",
+        "statistic",
+        "drawn",
+        "bias",
+        "noise",
+        "error",
+    ]
     assert "recommended=3" in repr(found)
 
 

@@ -217,6 +217,16 @@ def test_json(mechanism: str | None, unit: str) -> None:
     assert ("month" in out["accumulation"]["accumulates"]) is (unit == "partition")
 
 
+def test_what_a_plan_does_not_carry_over_to_a_table_and_to_an_account_is_said() -> None:
+    """±31 of one count stood beside ±393 in a dry run, and ρ 0.0142 beside an account's 0.0115."""
+    found = plan(12, ratio=3, sensitivity=2)
+    assert "one number alone, which one unit changes by at most 2" in found.accuracy.words
+    assert found.note is None
+    by_law = plan(12, ratio=3, confidence=0.99, mechanism="gaussian")
+    assert "adds up ρ alone, and allows less" in (by_law.note or "")
+    assert by_law.budgets[0] > plan(12, ratio=3, confidence=0.99, budget="rho").budgets[0]
+
+
 def test_a_mechanism_ignores_delta_of_each_and_says_so() -> None:
     found = plan(12, difference=0.2, mechanism="gaussian", delta_each=1e-8)
     assert found.note is not None

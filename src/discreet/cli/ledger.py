@@ -78,7 +78,9 @@ def open_(
         raise InputError("cli.ledger.opened_with_nothing")
     if filter_ is None and no_cap:
         raise InputError("cli.ledger.no_filter")
-    rule = filter_ or ("zcdp" if numbers.rho is not None else "pure" if not delta else "basic")
+    sure = promised is not None and promised.confidence is not None and not (lead or delta)
+    in_rho = sure or numbers.rho is not None  # a confidence adds nothing to a pure account
+    rule = filter_ or ("zcdp" if in_rho else "pure" if not delta else "basic")
     if rule == "basic" and delta is None and not no_cap:
         raise InputError("cli.ledger.no_delta")
     book = at.book()
@@ -511,7 +513,7 @@ def _plan_lines(plans: Sequence[Plan]) -> list[str]:
 
 
 def _entry_lines(sheet: Sheet) -> list[str]:
-    header = ["no.", "when (UTC)", "what", "amount", "of", "who", "why"]
+    header = [say("cli.ledger.number"), "when (UTC)", "what", "amount", "of", "who", "why"]
     return table([_entry_row(entry, sheet.account) for entry in sheet.entries], header)
 
 

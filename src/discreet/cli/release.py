@@ -150,7 +150,7 @@ def release(
         confirm=yes or asks,  # what is asked before the charge names earlier runs, too
         say=_tell,
         progress=progress if sys.stderr.isatty() else None,
-        before_charge=_asked if asks else None,
+        before_charge=_asked if asks else _warned,
         **run,
     )
     said = made.to_dict()
@@ -187,6 +187,12 @@ def _asked(look: Preview) -> None:
     lines = [*_preview_lines(look.to_dict()), say("cli.go_on", notice="")]
     if not typer.confirm("\n".join(lines).rstrip(), default=False, err=True):
         raise typer.Abort
+
+
+def _warned(look: Preview) -> None:
+    """Say on standard error what a person should have seen who is not asked."""
+    for sentence in look.warnings:
+        _tell(sentence)
 
 
 def _tell(sentence: str) -> None:
@@ -226,6 +232,8 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
     spent, left = amount_text(said["spent"], "up"), _left(said["remaining"])
     if said["remaining"] is not None and not said["remaining"].get("unbounded"):
         spent, left = side_by_side(said["spent"], said["remaining"])
+    elif said["remaining"] is None and said["promises"]:  # its limit will be the cap
+        spent, _ = side_by_side(said["spent"], said["promises"][0]["limit"])
     refused = None if said["refused"] is None else said["refused"]["message"]
     first = "would_spend" if said["paid"] is None else "paid"
     return [
@@ -281,13 +289,17 @@ def rehearse(
     draw = charted(png, "rehearsal_chart")
     found = rehearse(file, twin, limits=limit, repeats=repeats, keys_from=keys_from)
     draw(found)
-    least = say("cli.rehearse.least")
-    shown = [
-        {**row, "least": least if found.best[row["statistic"]] == row["limit"] else ""}
-        for row in found.rows
-    ]
-    cells = ("{limit}", "{statistic}", "{bias:.4g}", "{noise:.4g}", "{error:.4g}", "{least}")
-    lines = grid(shown, cells, ["rows", "statistic", "bias", "noise", "error", ""])
+    shown = []
+    for row in found.rows:
+        least = "drawn" if row["drawn"] else "least"
+        mark = say(f"cli.rehearse.{least}", repeats=repeats)
+        best = found.best[row["statistic"]] == row["limit"]
+        own = {"counted": row["counted"] or "", "least": mark if best else ""}
+        shown.append({**row, **own})
+    sizes = ("{bias:.4g}", "{noise:.4g}", "{error:.4g}", "{least}")
+    cells = ("{limit}", "{counted}", "{statistic}", *sizes)
+    header = ["rows", say("cli.rehearse.counted"), "statistic", "bias", "noise", "error", ""]
+    lines = grid(shown, cells, header)
     lines.append(say("cli.rehearse.recommended", limit=found.recommended, now=found.limit))
     lines += [say("cli.rehearse.weighed")] if len(found.best) > 1 else []
     emit(found.to_dict(), lines, as_json)

@@ -389,6 +389,7 @@ def _tried(
     exact = _exact(_with(spec, _NO_NOISE | limited), engine)
     plan = plan_of(_with(spec, limited), engine.columns)
     noisy = [_values(plan, engine) for _ in range(repeats)]
+    counted = {one.name: one.contribution.total for one in plan.statistics}
     rows = []
     for name, true in truth.items():
         if name in exact:
@@ -397,7 +398,9 @@ def _tried(
             _, bias = _off(exact[name], exact[name], true)
             squares = {"bias": bias, "noise": noise, "error": error}
             sizes = {part: _root_mean(found) for part, found in squares.items()}
-            rows.append({"limit": limit, "statistic": name, **sizes})
+            drawn = any(spread is None for at in noisy for _, spread in at.get(name, {}).values())
+            told = {"limit": limit, "counted": counted.get(name), "statistic": name, "drawn": drawn}
+            rows.append(told | sizes)
     return rows
 
 
@@ -421,10 +424,9 @@ def _recommended(rows: Sequence[Mapping[str, Any]], tried: Sequence[int]) -> int
     largest: dict[str, float] = {}
     least: dict[str, float] = {}
     for row in rows:
-        name, by_law = row["statistic"], math.hypot(row["bias"], row["noise"])
+        name = row["statistic"]
         largest[name] = max(largest.get(name, 0.0), row["error"])
-        known = math.isclose(row["error"], by_law, rel_tol=1e-9, abs_tol=1e-9 * largest[name])
-        least[name] = max(least.get(name, 0.0), 1e-3 if known else 0.1)
+        least[name] = 0.1 if row["drawn"] else 1e-3
 
     def cost(limit: int) -> float:
         here = ((row["error"], row["statistic"]) for row in rows if row["limit"] == limit)

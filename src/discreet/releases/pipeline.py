@@ -60,6 +60,13 @@ class Preview(Tabular):
         return (*self.plan.as_written, *self.plan.notes, *self.outlook.notes)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Those of the notes that may change somebody's mind."""
+        used_up = text("charge.promise_used_up")
+        last = (note for note in self.outlook.notes if note == used_up)
+        return (*self.plan.as_written, *self.plan.notes, *last)
+
+    @property
     def refused(self) -> DiscreetError | None:
         """Why the release would be refused; None if it would not."""
         return self.outlook.refused
@@ -208,6 +215,9 @@ def release(
             rows = sampled(engine, asked)
             plan = with_found_keys(plan, rows, progress)
             table = completed(plan, draw(plan, rows, progress=progress))
+            if say is not None:
+                for sentence in plan.only_bounds(table):
+                    say(sentence)
             told = _stored(plan, paid, table)
             files = paid.publish(outputs.written(told, table, statement(told)))
     finally:

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from itertools import count
 from typing import Any
 
-from discreet.errors import DataError, SpecError
+from discreet.errors import BudgetExceeded, DataError, SpecError
 from discreet.guarantees import Guarantee
 from discreet.laws.calibration import WIDEST
 from discreet.ledger import Account
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
-from discreet.releases.pricing import Asked, Priced, Pricing, allowance, delta_of, priced, share
+from discreet.releases.pricing import Asked, Priced, Pricing, allowances, delta_of, priced, share
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import column_in, hints, sample_told
 from discreet.releases.source import options_of, pattern_of
@@ -31,7 +32,7 @@ from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
 from discreet.releases.statistics.cut import CutUnits, questions
 from discreet.releases.statistics.derived import Derived, Made, Released
-from discreet.releases.tables import RESERVED, Table
+from discreet.releases.tables import RESERVED, STATISTIC, Table, decimal_text
 from discreet.statements.presenter import spaced_text
 from discreet.words import say
 
@@ -277,6 +278,17 @@ class Plan:
             )
         return " ".join(said)
 
+    def only_bounds(self, table: Table) -> Iterator[str]:
+        """Say of which released values no more is known than their bounds."""
+        bounded = [(p.name, n) for p in self.statistics if (n := p.statistic.stays_within)]
+        columns = (table.columns[name] for name in (STATISTIC, "interval_low", "interval_high"))
+        rows = Counter(zip(*columns, strict=True)) if bounded else {}
+        for name, number in bounded:
+            low, high = (decimal_text(n * number.resolution) for n in (number.low, number.high))
+            if found := rows.get((name, low, high)):
+                said = {"statistic": name, "values": found, "low": low, "high": high}
+                yield say("releases.plan.only_bounds", **said)
+
     def cut(self, table: Table | None = None) -> list[dict[str, Any]] | None:
         """Return how many units are cut, by the table; before it, which questions are asked.
 
@@ -315,19 +327,19 @@ def plan_of(
     `slot` is what the slot of a plan has paid for: it is the budget of a spec that gives none.
     """
     assumed = _check_columns(spec, columns)
-    if slot is None or spec.budget is not None or spec.promise_keys is not None:
-        budget = allowance(spec, account)
-        if spec.series is not None:
-            budget = share(budget, spec.series.releases)
-    if slot is not None and spec.budget is None:
-        budget = slot  # paid for, whatever became of the account's promises
     for entry in spec.named():
         if entry.where is not None and isinstance(entry, Derived):
             raise SpecError("releases.rows.made_where", statistic=entry.name)
     statistics, asked = _planned(spec, rows)
+    if slot is None or spec.budget is not None or spec.promise_keys is not None:
+        budgets = allowances(spec, account, asked)
+        if spec.series is not None:
+            budgets = [share(budget, spec.series.releases) for budget in budgets]
+    if slot is not None and spec.budget is None:
+        budgets = [slot]  # paid for, whatever became of the account's promises
     if not asked:
         raise SpecError("releases.derived.nothing_released")
-    statistics, pricing = _priced(spec, statistics, asked, budget)
+    budget, statistics, pricing = _least_error(spec, statistics, asked, budgets)
     _check_thresholds(spec, pricing)
     known = {planned.name: planned for planned in statistics}
     derived = {
@@ -341,11 +353,26 @@ def plan_of(
     if choice is None or rows is not None:
         return plan
     limits = {
-        limit: plan_of(spec, columns, account, rows=limit, slot=slot) for limit in choice.choose
+        limit: plan_of(spec, columns, account, rows=limit, slot=budget) for limit in choice.choose
     }
     if any(_prices(one) != _prices(plan) for one in limits.values()):
         raise SpecError("releases.plan.choice_changes_charge")
     return replace(plan, limits=limits)
+
+
+def _least_error(
+    spec: Spec, planned: tuple[Planned, ...], asked: list[Asked], budgets: Iterable[Guarantee]
+) -> tuple[Guarantee, tuple[Planned, ...], Pricing]:
+    """Return the budget under which the noise is least, and the prices under it."""
+    ways, refused = [], None
+    for budget in budgets:
+        try:
+            ways.append((budget, *_priced(spec, planned, asked, budget)))
+        except BudgetExceeded as error:
+            refused = error
+    if refused is not None and not ways:
+        raise refused
+    return min(ways, key=lambda way: way[2].spread)
 
 
 def _priced(

@@ -42,6 +42,7 @@ from discreet.laws.geometric import Geometric
 from discreet.laws.mechanism import Budget as Currency
 from discreet.laws.mechanism import WholeNoise
 from discreet.laws.registry import released_law, released_laws, usual_noise
+from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount
 from discreet.ledger.promises import register
 from discreet.numerics import bracket, float_down, float_up
@@ -51,7 +52,6 @@ from discreet.rounding import down, up
 from discreet.words import has, say
 
 if TYPE_CHECKING:
-    from discreet.ledger import Account
     from discreet.releases.spec import InFolder, Spec
 
 SELECTIONS = ("permute-and-flip", "exponential")
@@ -71,6 +71,20 @@ def allowance(spec: InFolder, account: Account | None) -> Guarantee:
         return _before_opening(promise, delta)
     account.require(unit=spec.protect.unit, adjacency=adjacency.value)
     return _guarantee(register(promise, account).limit, adjacency, delta)
+
+
+def allowances(spec: Spec, account: Account | None, asked: Sequence[Asked]) -> list[Guarantee]:
+    """Return the most that a spec may spend, in each way that its account could add it up.
+
+    An account that is not open has no filter yet: what has to hold with a confidence alone can be
+    paid for in ε or in ρ, whichever gives less error. A δ, of the promise or of keys, decides.
+    """
+    promise, delta = spec.promised(), delta_in(spec.promise_keys or {}) or delta_of(asked)
+    if account is not None or promise is None or promise.confidence is None or delta:
+        return [allowance(spec, account)]
+    rules = ("pure", "zcdp") if "epsilon" in _spends(spec.mechanism) else ("zcdp",)
+    new = (Account.opened(spec.account, **spec.protect.terms, filter=r, cap=None) for r in rules)
+    return [allowance(spec, one) for one in new]
 
 
 def require_own(spec: InFolder) -> None:
@@ -211,6 +225,12 @@ class Pricing:
     calls: tuple[Priced, ...]
     why: str
 
+    @property
+    def spread(self) -> float:
+        """The mean logarithm of the standard deviations: how wide the noise is, over all calls."""
+        logs = (math.log(max(call.sd, 1e-300)) for call in self.calls)
+        return math.fsum(logs) / max(len(self.calls), 1)
+
     def of(self, statistic: str) -> dict[str, Priced]:
         """Return the calls of one statistic by part, without those that find its keys."""
         return {
@@ -332,14 +352,13 @@ def _approximate(asked: Sequence[Asked], budget: ApproxDP, mechanism: str) -> Pr
         ways |= {"rho": found} if found else {}
     if not ways:
         raise SpecError("releases.price.no_delta_left")
-    best = min(ways, key=lambda way: _spread(ways[way].calls))
+    best = min(ways, key=lambda way: ways[way].spread)
     law = _noise(mechanism, best).released_as
     noise = say(f"releases.why.{law}") if has(f"releases.why.{law}") else law
     if len(ways) == 1:
         why = say("releases.why.only", noise=noise)
     else:
-        spreads = [_spread(way.calls) for way in ways.values()]
-        ratio = math.exp(max(spreads) - _spread(ways[best].calls))
+        ratio = math.exp(max(way.spread for way in ways.values()) - ways[best].spread)
         why = say("releases.why.narrower", noise=noise, ratio=ratio)
     return replace(ways[best], why=why)
 
@@ -367,11 +386,6 @@ def _largest_rho(epsilon: float, delta: float) -> float:
     if low == 0:
         raise SpecError("releases.price.no_gaussian", epsilon=epsilon, delta=delta)
     return down(low)
-
-
-def _spread(calls: Sequence[Priced]) -> float:
-    """The mean logarithm of the standard deviations: how wide the noise is, over all calls."""
-    return math.fsum(math.log(max(call.sd, 1e-300)) for call in calls) / max(len(calls), 1)
 
 
 def _in_epsilon(asked: Sequence[Asked], budget: PureDP | ApproxDP, mechanism: str) -> Pricing:

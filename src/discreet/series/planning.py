@@ -220,8 +220,14 @@ def plan(
             on_average=asked.on_average,
         ),
         sigma=first.sd if isinstance(by_budget(shown, 1.0).loss, NormalLoss) else None,
-        note=found.note or note,
+        note=found.note or note or _beyond_account(found, kind),
     )
+
+
+def _beyond_account(found: Kept, kind: Budget) -> str | None:
+    """Say that an account allows less, where the plan rests on the law of the noise."""
+    by_law = found.strength != "generic"
+    return say("series.beyond_account", sign="ρ" if kind == "rho" else "ε") if by_law else None
 
 
 def _delta_beside(promise: Any, releases: int) -> float | None:
@@ -498,7 +504,7 @@ def accuracy_of(name: str, budget: float, sensitivity: float = 1) -> Accuracy:
         sd=None if sd is None else float(sd),
         prob_exact=law.prob_exact,
         within_95=None if within is None else float(within),
-        words=law.explain(),
+        words=say("series.one_number", words=law.explain(), sensitivity=sensitivity),
     )
 
 

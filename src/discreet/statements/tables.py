@@ -422,8 +422,12 @@ def accuracy_text(row: Facts) -> str:
         if "interval_ranks" not in row:
             return off
         reach = number(row["interval_ranks"], "up", 3)
-        shares = ", ".join(map(_rank_share, row["interval_assumed"]))
-        return f"{off}; {say('statements.accuracy.reach', ranks=reach, shares=shares)}"
+        sizes = row["interval_assumed"]
+        shares = [_rank_share(size) for size in sizes if size["rank_share"] < 1]
+        if all_of := [size["rows"] for size in sizes if size["rank_share"] >= 1]:
+            shares.append(say("statements.accuracy.tells_nothing", rows=max(all_of)))
+        said = say("statements.accuracy.reach", ranks=reach, shares="; ".join(shares))
+        return f"{off}; {said}"
     found = []
     for size in row.get("assumed", ()):
         if "half_width" in size:

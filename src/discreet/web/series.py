@@ -336,7 +336,7 @@ def budgets(state: SeriesForm) -> Budgets:
     return Budgets(
         headline=f"{state.sign} = {shown_down(quoted.budgets[0])}",
         each_of=say("web.series.each_of", releases=state.releases),
-        accuracy=say("web.series.one_count", words=quoted.accuracy.words),
+        accuracy=quoted.accuracy.words,
         lines=[
             [
                 one.strength,

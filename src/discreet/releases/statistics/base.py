@@ -48,7 +48,6 @@ from pydantic_core import core_schema
 
 from discreet.errors import SpecError
 from discreet.outside import load_from_outside
-from discreet.reading import like
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
 from discreet.releases.models import Closed, Keys, Names, Pair, wrong_choice
@@ -370,6 +369,11 @@ class Statistic(Closed):
 
     # ------------------------------------------------------------------ what it is about
 
+    @property
+    def stays_within(self) -> Number | None:
+        """The column whose bounds its values keep to, so that an interval may be all of them."""
+        return None
+
     def tables(self) -> tuple[Statistic, ...]:
         """Return the statistics that are measured for it, each with a name: itself."""
         return (self,)
@@ -648,8 +652,8 @@ class Grouped(Statistic):
         given = self.public_keys if isinstance(self.keys, Discover) else self.keys
         extra = [column for column in given if column not in self.grouped_by]
         if extra:
-            near = like(extra[0], self.grouped_by)
-            raise SpecError("releases.spec.keys_not_in_by", column=extra[0], like=near)
+            names = ", ".join(map(repr, self.grouped_by)) or say("releases.spec.empty")
+            raise SpecError("releases.spec.keys_not_in_by", column=extra[0], names=names)
         return self
 
     @property

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from discreet.noise.standalone import average
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines.base import Counting, Measure, Summing
+from discreet.releases.engines.base import Counting, Measure, Number, Summing
 from discreet.releases.statistics.base import (
     Answer,
     Bounded,
@@ -127,6 +127,11 @@ class Mean(_Moment):
     """A noisy sum over a noisy count."""
 
     mean: ColumnName
+
+    @property
+    def stays_within(self) -> Number:
+        """The column itself."""
+        return self.number
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """The mean of each cell; of an empty one only the bounds are known."""

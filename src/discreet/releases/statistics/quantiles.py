@@ -351,6 +351,11 @@ class Ranked(Grouped):
         return self
 
     @property
+    def stays_within(self) -> Number:
+        """The column itself."""
+        return self.number
+
+    @property
     def leaves(self) -> int:
         """How many multiples there are."""
         return self.number.size
