@@ -233,7 +233,7 @@ class Ledger:
         """
         found = self.found(name)
         if found is None:
-            known: list[str] = self._read(lambda chain: [*chain.rows.accounts()], list)
+            known = self._read(lambda chain: [*chain.rows.accounts()], lambda: None)
             refuse_unknown_account(self.url, name, known, **terms)
         return found
 

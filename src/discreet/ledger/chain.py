@@ -468,7 +468,7 @@ def refuse_unknown_plan(url: str, plan_id: str) -> NoReturn:
 def refuse_unknown_account(
     url: str,
     name: str,
-    known: Iterable[str] = (),
+    known: Iterable[str] | None = None,
     *,
     unit: str = "person",
     unit_name: str | None = None,
@@ -479,7 +479,8 @@ def refuse_unknown_account(
 ) -> NoReturn:
     """Refuse an account that is not open, with what opens it, or the name of one that is alike.
 
-    It has the promise that is given, or else the cap, or else an example.
+    `known` are those that are open; None where there is no ledger. What opens it has the promise
+    that is given, or else the cap, or else an example.
     """
     which = "promise" if promise is not None else "example" if cap is None else "needed"
     terms = {"unit": unit, "unit_name": unit_name, "adjacency": adjacency, "filter": filter}
@@ -503,9 +504,10 @@ def refuse_unknown_account(
         if delta and "--delta" not in words:
             words += ["--delta", "1e-06"]
             call.append("delta=1e-06")
-    near = nearest(name, known)
+    near = nearest(name, known or ())
+    text = "no_ledger" if known is None else "not_open" if near is None else "not_open_near"
     raise PolicyError(
-        "ledger.not_open" if near is None else "ledger.not_open_near",
+        f"ledger.{text}",
         account=name,
         url=url,
         near=near,

@@ -298,10 +298,16 @@ class Charging:
         release_id = new_id()
         with outputs.work(self.ledger.id, release_id, output) as work:
             slot, entry = self._charged(release_id, confirm, tell, who or _user())
+            paid = Paid(self, work, entry, slot)
             try:
-                yield Paid(self, work, entry, slot)
-            except DataError as error:
-                raise DataError("charge.nothing_released", why=error, release=release_id) from None
+                yield paid
+            except DiscreetError as error:
+                if isinstance(error, DataError):
+                    told = {"why": error, "release": release_id}
+                    error = DataError("charge.nothing_released", **told)
+                if not paid.repeated:
+                    error.charged = {"release_id": release_id, "spent": self.spent}
+                raise error from None
 
     def _charged(
         self, release_id: str, confirm: Confirm | None, say: Say, who: str

@@ -56,8 +56,15 @@ class Preview(Tabular):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know before the release."""
-        return (*self.plan.as_written, *self.plan.notes, *self.outlook.notes)
+        """What a person should know before the release, beside the warnings."""
+        found = (*self.plan.as_written, *self.plan.notes, *self.outlook.notes)
+        return tuple(note for note in found if note != self.outlook.elsewhere)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is probably not meant; a job may stop if there is any."""
+        elsewhere = self.outlook.elsewhere
+        return (*self.plan.warnings, *([] if elsewhere is None else [elsewhere]))
 
     @property
     def refused(self) -> DiscreetError | None:
@@ -83,11 +90,12 @@ class Preview(Tabular):
             "statement": None,
             **self.plan.to_dict(),
             "cut": self.plan.cut(),
+            "warnings": list(self.warnings),
             "notes": list(self.notes),
             "paid": self.outlook.paid,
             "refused": None
             if refused is None
-            else {"exit_code": refused.exit_code, "message": str(refused)},
+            else {"exit_code": refused.exit_code} | refused.to_dict(),
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -200,6 +208,9 @@ def release(
             look = Preview(plan, charging.outlook())
             if look.refused is None:  # else the charge says why
                 before_charge(look)
+        elif say is not None:
+            for warning in plan.warnings:
+                say(warning)
         with charging.paid(confirm, say, who) as paid:
             if paid.repeated:
                 return paid.repeat(say)
