@@ -208,8 +208,8 @@ def _call_lines(said: dict[str, Any]) -> list[str]:
 
 
 def _price(call: dict[str, Any]) -> str:
-    price = {name: call[name] for name in ("epsilon", "rho")}
-    return amount_text(price if call["rho"] is None else {"rho": call["rho"]}, "up")
+    paid = ("epsilon", "delta") if call["rho"] is None else ("rho", "delta")
+    return amount_text({name: call.get(name) for name in paid}, "up")
 
 
 def _cost_lines(said: dict[str, Any]) -> list[str]:

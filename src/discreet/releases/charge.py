@@ -41,6 +41,7 @@ from discreet.releases.engines import file_of
 from discreet.releases.spec import without_password
 from discreet.rounding import percent
 from discreet.statements import Learned, learned
+from discreet.statements.tables import probability_text
 from discreet.words import say as text
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class Outlook:
             for row in found.rows
             if (most := row.to_dict()[about]) is not None
         ]
-        yield text(f"charge.no_promise_{about}", unit=found.unit, beliefs="; ".join(most))
+        said = text(f"charge.no_promise_{about}", unit=found.unit, beliefs="; ".join(most))
+        yield f"{said} {probability_text(found.to_dict())}"
 
 
 def spent_of(charged: Chargeable) -> dict[str, Any]:

@@ -362,7 +362,7 @@ def statement(said: Mapping[str, Any]) -> str:
         _say("bounded", unit=subject, mechanism=why, **most),
         "",
         _say("calls"),
-        "|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|",
         *(_call(call, cap) for call in plan["calls"]),
         "",
         *gaussian_lines(said.get("gaussian_mu")),
@@ -396,5 +396,5 @@ def _call(call: Mapping[str, Any], cap: Mapping[str, Any]) -> str:
 
     names = (flat(call["statistic"]), flat(call["part"]), call["mechanism"])
     sizes = (sensitivity_text(call, 4), f"{call['scale']:.4g}")
-    cells = (*names, *sizes, price(call["epsilon"]), price(call["rho"]))
+    cells = (*names, *sizes, *(price(call.get(name)) for name in ("epsilon", "delta", "rho")))
     return f"| {' | '.join(cells)} |"
