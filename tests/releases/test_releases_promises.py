@@ -13,12 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from discreet.cli.release import _call_lines
+from discreet import choose
+from discreet.cli import main
 from discreet.errors import BudgetExceeded, PolicyError, SpecError, ToleranceError
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.ledger import BrokenPromise, Ledger
 from discreet.promises import promise_in
-from discreet.releases import Preview, Release, release
+from discreet.releases import Preview, Release, load, release
 from discreet.synthetic import synthesize
 from discreet.words import say
 
@@ -297,7 +298,11 @@ def test_a_plain_budget_is_told_in_beliefs_before_it_is_spent(
 
 
 def test_keys_that_cost_a_delta_are_told_with_it_everywhere(
-    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+    spec: dict[str, Any],
+    people: pa.Table,
+    account: Opened,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     account(filter="basic", cap=ApproxDP(4.0, 1e-5))
     spec |= {"budget": {"epsilon": 1.0}}
@@ -315,7 +320,25 @@ def test_keys_that_cost_a_delta_are_told_with_it_everywhere(
     place = header.split(" | ").index("δ")
     cells = [row.split(" | ")[place].strip() for row in (first, second)]
     assert sorted(cells) == ["", "1e-06"]
-    assert sorted(call.split("ε")[1] for call in _call_lines(shown.to_dict())[1:]) == [
-        " = 0.5",
-        " = 0.5, δ = 1e-06",
-    ]
+    (tmp_path / "spec.json").write_text(json.dumps(spec | {"source": "people.csv"}))
+    (tmp_path / "people.csv").write_text(",".join(people.column_names) + "\n")
+    with pytest.raises(SystemExit):
+        main(["check", str(tmp_path / "spec.json")])
+    said = capsys.readouterr().out
+    prices = [line.split("ε = ")[1] for line in said.splitlines() if "  ε = " in line]
+    assert sorted(prices) == ["0.5", "0.5, δ = 1e-06"]
+
+
+def test_a_spec_takes_what_choose_gave_back(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    choice = choose(**TWELVE_FROM_FIVE)
+    for given in (choice, choice.promise, choice.promise.to_dict()):
+        for key in ("tolerance", "promise"):
+            found = load(_promising(spec, {}) | {"tolerance": None, key: given}, folder=tmp_path)
+            assert found.promised() == choice.promise
+    shown = release(
+        _promising(spec, choice.promise.to_dict()), data=people, folder=tmp_path, dry_run=True
+    )
+    assert isinstance(shown, Preview)
+    assert "--sentence" not in " ".join(shown.notes)

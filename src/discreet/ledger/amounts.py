@@ -233,6 +233,13 @@ class Filter(Named):
             Filter.ZCDP: ("rho", "delta"),
         }[self]
 
+    @classmethod
+    def needed(cls, cap: Guarantee | Amount | None, delta: float | None = None) -> str:
+        """Return the narrowest filter for a cap and a δ, where none is named."""
+        if getattr(cap, "rho", None) is not None:
+            return cls.ZCDP.value
+        return (cls.BASIC if delta or getattr(cap, "delta", None) else cls.PURE).value
+
     @property
     def zero(self) -> Amount:
         """Nothing spent."""

@@ -132,7 +132,7 @@ class Chain:
         if self.account(account.name) is not None:
             raise PolicyError("ledger.already_open", **told)
         for entry in self.rows.all(kind="open"):
-            if _read_as(str(entry.account)) == _read_as(account.name):
+            if _read_as(str(entry.account)) & _read_as(account.name):
                 raise PolicyError("ledger.reads_like_another", other=entry.account, **told)
         self.append("open", account, {"terms": account.terms(), **approved})
         new = [register(promise, account) for promise in promises]
@@ -449,10 +449,14 @@ _AS_LATIN = str.maketrans(
 )
 
 
-def _read_as(name: str) -> str:
-    """Return what a name is taken for by eye: case, width, spaces and alphabets do not count."""
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(plain.translate(_AS_LATIN).split())
+def _read_as(name: str) -> set[str]:
+    """Return what a name is taken for by eye: case, width, spaces and alphabets do not count.
+
+    Nor does it count which sign stands between words, nor whether it is a space.
+    """
+    plain = unicodedata.normalize("NFKC", name).casefold().translate(_AS_LATIN)
+    plain = "".join("-" if c in "_.:/" or unicodedata.category(c) == "Pd" else c for c in plain)
+    return {sign.join(plain.split()) for sign in ("", "-")}
 
 
 def refuse_unreserved(url: str, release_id: str) -> NoReturn:
@@ -524,6 +528,8 @@ def _promise_flags(promise: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     for key, value in promise.items():
         flag = f"--{key.replace('_', '-')}"
+        if key == "sentence":
+            continue
         if key == "values_known":
             words += ["--about", "membership"] if value else []
         elif isinstance(value, bool):

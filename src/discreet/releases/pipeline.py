@@ -142,6 +142,10 @@ class Release(JsonReady, Tabular):
         """Return the released table: texts, and values as numbers."""
         return self.table.to_columns()
 
+    def doubles(self) -> list[str]:
+        """Return the columns of the released table that have numbers."""
+        return self.table.doubles()
+
     def to_arrow(self) -> Any:
         """Return the released table as Arrow: texts, and numbers as doubles."""
         return self.table.to_arrow()

@@ -1069,8 +1069,8 @@ def check_promises(
         good = within(spent, limit) and keeps(keys, total_of(spent, account.terms))
         good = good and keeps(keys, total_of(limit, account.terms))
         if good and strange:
-            told = f"promise not checked: the key {', '.join(strange)} is not known here"
-            what = f"{told}, only the limit that the ledger has for it: {sentence}"
+            what = f"promise not checked: the key {', '.join(strange)} is not known here"
+            what = f"{what}, only the limit that the ledger has for it: {sentence}"
             yield Finding(None, what, promise=True)
         elif good and any(leaf.shape == "profile" for leaf in leaves(keys)):
             what = f"promise kept at a grid of priors, unproven for a formula: {sentence}"
@@ -1101,6 +1101,8 @@ def figures(keys: dict[str, Any], adjacency: str) -> list[str]:
     found += [f"{keys['related']} units"] if keys.get("related", 1) != 1 else []
     found += [f"{keys['odds']:g}-fold"] if "odds" in keys else []
     for leaf in leaves(keys, adjacency):
+        if leaf.shape == UNKNOWN:
+            continue
         x, (p0, p1, q0, q1) = leaf.value, leaf.box
         found += {
             "ratio": lambda x: [f"{x:g}-fold"],
@@ -1109,10 +1111,9 @@ def figures(keys: dict[str, Any], adjacency: str) -> list[str]:
             "counterfactual": lambda x: [f"{x:g} times"],
             "table": lambda x: [f"{len(x)} priors"],
             "profile": lambda x: [f"{x.strip()}-fold"],
-            UNKNOWN: lambda x: [],
         }[leaf.shape](x)
         found += [] if leaf.unless is None else [f"{leaf.unless:g}-fold"]
-        if leaf.shape in ("counterfactual", UNKNOWN):
+        if leaf.shape == "counterfactual":
             continue
         if p0 == 1 or q0 == 1:
             ends = (q0, q1) if p0 == 1 else (p0, p1)
