@@ -59,6 +59,8 @@ class DiscreetError(Exception):
         """Say the text of that name in the catalogue, or what is no name as it stands."""
         said = _said(name, values)
         self.message, self.next, self.flags = said
+        self.charged: dict[str, Any] = {}
+        """What was spent before it went wrong: `release_id` and `spent`; empty if nothing was."""
         super().__init__(" ".join(part for part in said[:2] if part))
 
     @property
@@ -67,9 +69,10 @@ class DiscreetError(Exception):
         last = self.flags or self.next
         return f"{self.message} {last}" if last else self.message
 
-    def to_dict(self) -> dict[str, str | None]:
-        """Return the error as JSON has it: code, message and next step."""
-        return {"code": self.code, "message": self.message, "next": self.next}
+    def to_dict(self) -> dict[str, Any]:
+        """Return the error as JSON has it: code, message, next step, and a charge that stays."""
+        said = {"code": self.code, "message": self.message, "next": self.next}
+        return said | self.charged
 
 
 _LONGEST = 1_000

@@ -88,13 +88,20 @@ class Tabular:
         """Return the table as a `pyarrow.Table`."""
         return _library("pyarrow").table({k: list(v) for k, v in self.to_columns().items()})
 
+    def doubles(self) -> Sequence[str]:
+        """Return the columns that are numbers even where all of them are missing."""
+        return ()
+
     def to_pandas(self) -> Any:
         """Return the table as a `pandas.DataFrame`."""
-        return _library("pandas").DataFrame(dict(self.to_columns()))
+        frame = _library("pandas").DataFrame(dict(self.to_columns()))
+        return frame.astype(dict.fromkeys(self.doubles(), float))
 
     def to_polars(self) -> Any:
         """Return the table as a `polars.DataFrame`."""
-        return _library("polars").DataFrame(dict(self.to_columns()), strict=False)
+        polars = _library("polars")
+        kinds = dict.fromkeys(self.doubles(), polars.Float64)
+        return polars.DataFrame(dict(self.to_columns()), schema_overrides=kinds, strict=False)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
         """Export the table through the Arrow PyCapsule interface, as any Arrow library reads it."""

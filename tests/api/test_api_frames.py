@@ -139,6 +139,11 @@ def test_a_released_table_has_the_types_of_its_file(spec, people, account, tmp_p
     stored = pd.read_parquet(next(path for path in made.files if path.suffix == ".parquet"))
     pd.testing.assert_frame_equal(made.to_arrow().to_pandas(), stored)
     assert made.to_pandas()["value"].dtype == float
+    # Also where all of them are missing.
+    assert made.to_pandas()["published"].isna().all()
+    for table in (made, made.table):
+        assert table.to_pandas()["published"].dtype == float
+        assert table.to_polars()["published"].dtype == pl.Float64
     assert made.to_pandas()["county"].isna().sum() == 1  # the sum has no group
 
 

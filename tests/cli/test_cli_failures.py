@@ -10,7 +10,7 @@ import yaml
 from typer.main import get_command
 
 from discreet.cli import _app, main
-from discreet.errors import InternalError
+from discreet.errors import DataError, InternalError
 from discreet.guarantees import PureDP, side_by_side
 from discreet.ledger import Ledger
 from discreet.promises.keys import promise_keys
@@ -29,6 +29,23 @@ FAILURES = {
     "no budget": (["explain"], 2, "input", "exactly one of"),
     "no file": (["release", "no-such-file.yaml"], 2, "spec", "no-such-file.yaml"),
     "no account": (["ledger", "show", "--ledger", "URL", "--account", "a"], 4, "policy", "open"),
+    "no ledger": (
+        [
+            "ledger",
+            "charge",
+            "--ledger",
+            "URL",
+            "--account",
+            "a",
+            "--epsilon",
+            "1",
+            "--purpose",
+            "x",
+        ],
+        4,
+        "policy",
+        "There is no ledger at",
+    ),
 }
 
 
@@ -121,7 +138,45 @@ def test_a_refused_dry_run_says_so_once(capsys, spec):
     assert "Would spend ε = 2; remaining now: ε = 1." in out
     code, out, _ = _run(capsys, ["release", str(spec), "--dry-run", "--json"])
     assert code == 3
-    assert json.loads(out)["refused"]["exit_code"] == 3  # one object, the preview
+    refused = json.loads(out)["refused"]  # one object, the preview
+    assert refused["exit_code"] == 3
+    code, out, _ = _run(capsys, ["release", str(spec), "--yes", "--json"])
+    assert refused == {"exit_code": code} | json.loads(out)["error"]
+    assert refused["code"] == "over-budget"
+    assert "discreet ledger grant" in refused["next"]
+
+
+def test_an_error_after_the_charge_says_what_stays_spent(capsys, spec, monkeypatch):
+    from discreet.releases.engines.sql import SQLEngine
+
+    def failing(*_):
+        raise DataError("engines.duckdb.schema_fault", doing="read the rows")
+
+    monkeypatch.setattr(SQLEngine, "measure", failing)
+    given = ["release", str(spec), "--yes", "--json", "--set", "budget.epsilon=0.5"]
+    code, out, _ = _run(capsys, given)
+    error = json.loads(out)["error"]
+    assert (code, error["code"]) == (2, "data")
+    (charged,) = Ledger.open(f"sqlite:///{spec.parent / 'ledger.db'}").unfinished("people")
+    assert error["release_id"] == charged.release_id
+    assert error["spent"] == {"epsilon": 0.5, "delta": None, "rho": None}
+    assert "new charge" in error["next"]
+
+
+def test_a_number_of_a_column_without_a_type_is_a_warning(capsys, spec):
+    (spec.parent / "data.csv").write_text("person,category\na,north\n")
+    statistic = "{sum: category, bounds: [0, 1], resolution: 1}"
+    asked = [str(spec), "--set", f"statistics=[{statistic}]", "--set", "budget.epsilon=0.5"]
+    for given in (["check", *asked], ["release", *asked, "--dry-run"]):
+        said = json.loads(_run(capsys, [*given, "--json"])[1])
+        (warning,) = said["warnings"]
+        assert "'category' has no declared type" in warning
+        assert warning not in said["notes"]
+        assert f"Warning: {warning}" in _run(capsys, given)[1].splitlines()[:3]
+    typed = "source={path: data.csv, types: {category: number}}"
+    said = json.loads(_run(capsys, ["check", *asked, "--set", typed, "--json"])[1])
+    assert said["warnings"] == []
+    assert "Column 'category' has no declared type" in _run(capsys, ["release", *asked])[2]
 
 
 @pytest.mark.parametrize(("spent", "limit"), [(1.2992829, 1.2992829), (1.29928291, 1.29928292)])

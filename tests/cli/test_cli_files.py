@@ -56,6 +56,15 @@ def test_a_file_answers_as_its_flags_do(name: str, tmp_path: Path) -> None:
     assert answer(name, "--file", written(tmp_path, QUESTIONS)) == by_flags  # its own section
 
 
+@pytest.mark.parametrize(
+    "asked", [["--ratio", "3"], ["--posterior", "0.12", "--p", "0.05", "--about", "membership"]]
+)
+def test_the_promise_of_an_answer_is_a_question_again(asked: list[str], tmp_path: Path) -> None:
+    first = answer("choose", *asked)
+    assert answer("choose", "--file", written(tmp_path, first["promise"])) == first
+    assert answer("choose", "--file", written(tmp_path, {"promise": first["promise"]})) == first
+
+
 def test_a_flag_beside_the_file_wins(tmp_path: Path) -> None:
     file = written(tmp_path, QUESTIONS["explain"])
     found = answer("explain", "--file", file, "--prior", "0.5")

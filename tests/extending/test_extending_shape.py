@@ -9,14 +9,17 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from toy_shape import PartOfTheWay
 
-from discreet import choose
+from discreet import choose, release, report
 from discreet.errors import ToleranceError
+from discreet.ledger import Ledger
 from discreet.promises import Ratio, promise_in
 from discreet.promises.keys import load_yaml, promise_keys
 from discreet.promises.tolerance import SHAPES, Key, Tolerance, shape
+from discreet.reports import verifier
 
 HERE = Path(__file__).parent
 
@@ -92,3 +95,40 @@ def test_the_command_line_has_its_flag(tmp_path: Path) -> None:
 def test_a_key_that_promises_have_already_is_refused(key: str) -> None:
     with pytest.raises(TypeError, match=rf"\['{key}'\] are taken"):
         shape(type("Other", (Tolerance,), {"keys": (Key(key),)}))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"part_of_the_way": 0.5, "p": 0.05, "about": "membership"},
+        {"all": [{"part_of_the_way": 0.5}, {"ratio": 9}]},
+    ],
+)
+def test_a_report_says_that_its_promise_was_not_checked_and_checks_the_rest(
+    tmp_path: Path, keys: dict[str, object]
+) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    fixed = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger = Ledger.open(url)
+    ledger.open_account("people", promise=keys, approver="A", reason="test", **fixed)
+    spec = {
+        "account": "people",
+        "purpose": "counts",
+        "protect": {"unit": "person", "column": "person", "rows": 1},
+        "budget": {"epsilon": 0.1},
+        "statistics": [{"count": "rows"}],
+        "ledger": url,
+        "output": "out",
+    }
+    made = release(spec, data=pa.table({"person": ["a", "b"]}), folder=tmp_path)
+    folder = report(made.release_id, ledger=url, output=tmp_path / "out").folder
+    found = verifier.examined(folder)
+    answer = found.answer()
+    assert answer["problems"] == []
+    assert (answer["verified"], answer["promise_kept"]) == (True, None)
+    (line,) = (one for one in answer["unproven"] if "promise" in one)
+    assert line.startswith("promise not checked: the key part_of_the_way is not known here")
+    # The first line that people read says so.
+    assert next(verifier.lines_of(found)) == (
+        "Everything else agrees. 1 promise could be neither shown nor refuted: marked ?."
+    )

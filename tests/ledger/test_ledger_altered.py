@@ -291,6 +291,13 @@ def test_a_name_that_is_read_as_another_opens_no_second_account(tmp_path: Path, 
     opened(tmp_path, "клиника", "école", "ecole")
 
 
+@pytest.mark.parametrize("name", ["orders-eu", "orders eu", "Orders.EU", "orders\N{EN DASH}eu"])
+def test_another_sign_between_words_makes_no_other_name(tmp_path: Path, name: str) -> None:
+    with pytest.raises(PolicyError, match="easily confused with 'orders_eu'"):
+        opened(tmp_path, "orders_eu", name)
+    opened(tmp_path, "panel-1-1", "panel-11")
+
+
 def test_a_plan_with_a_key_is_charged_once(tmp_path: Path) -> None:
     ledger = opened(tmp_path)
     plan: dict[str, Any] = {"parts": [(PureDP(0.1), 3)], "total": PureDP(0.3)}

@@ -659,6 +659,31 @@ def test_everything_shown_is_ready_for_json(opened: Opened) -> None:
     assert re.fullmatch(r"[0-9a-f]{64}", sheet.head)
 
 
+def test_an_account_needs_no_more_in_python_than_on_the_command_line(ledger: Ledger) -> None:
+    from discreet import choose
+
+    choice = choose(posterior=0.12, p=0.05, about="membership")
+    approved = {"approver": "A", "reason": "test"}
+    found = ledger.open_account("by promise", promise=choice, **approved)
+    assert (found.unit, found.adjacency.value, found.filter.value) == (
+        "person",
+        "add-remove",
+        "pure",
+    )
+    for name, cap, rule in (
+        ("pure cap", PureDP(1.0), "pure"),
+        ("basic cap", ApproxDP(1.0, 1e-6), "basic"),
+        ("rho cap", ZCDP(0.5), "zcdp"),
+    ):
+        assert ledger.open_account(name, cap=cap, **approved).filter.value == rule
+    with pytest.raises(InputError, match="filter has to be given"):
+        ledger.open_account("neither", **approved)
+    # What fills a cap is never shown as more than the cap.
+    ledger.reserve("by promise", PureDP(found.cap.floats("down")["epsilon"]), **SAID)
+    shown = re.findall(r"ε = ([0-9.]+)", repr(ledger.account("by promise")))
+    assert float(shown[0]) <= float(shown[1])
+
+
 def test_a_url_that_is_none_or_a_database_that_is_not_supported_is_refused() -> None:
     for url in ("ledger.db", "", "://", "mysql://host/db", "sqlite://", "sqlite:///:memory:"):
         with pytest.raises(InputError):

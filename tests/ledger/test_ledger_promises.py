@@ -863,3 +863,11 @@ def test_a_promise_that_was_recorded_as_a_list_of_one_can_still_be_read(tmp_path
     assert Registered.restored(stored, account).promise(account).tolerance == Ratio(3)
     with pytest.raises(PolicyError, match="does not match its keys"):
         Registered.restored(stored | {"id": "0" * 16}, account)
+
+
+def test_a_promise_that_comes_too_late_does_not_lead_to_another_account(opened: Opened) -> None:
+    ledger = opened(cap=PureDP(9.0))
+    ledger.reserve("clinic", PureDP(2.0), **SAID)
+    with pytest.raises(BrokenPromise, match="cannot be made on account") as refused:
+        ledger.reserve("clinic", PureDP(0.1), promise=promise_in(TWELVE), **SAID)
+    assert "no way out if it is about the same people" in str(refused.value)

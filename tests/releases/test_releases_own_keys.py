@@ -194,7 +194,7 @@ def test_another_account_on_the_same_source_is_named(folder: Path) -> None:
     assert "also charged to 'people'" in str(unopened.outlook.elsewhere)  # type: ignore[union-attr]
     again = spec | {"account": "others", "source": "./out/../data.csv"}
     shown = release(again, folder=folder, dry_run=True)
-    assert any("also charged to 'people'" in note for note in shown.notes)  # type: ignore[union-attr]
+    assert any("also charged to 'people'" in one for one in shown.warnings)  # type: ignore[union-attr]
     release(again, folder=folder, say=said.append)
     assert len(said) == 1
     assert "also charged to 'people'" in said[0]

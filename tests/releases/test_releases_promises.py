@@ -13,12 +13,15 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from discreet import choose
+from discreet.cli import main
 from discreet.errors import BudgetExceeded, PolicyError, SpecError, ToleranceError
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.ledger import BrokenPromise, Ledger
 from discreet.promises import promise_in
-from discreet.releases import Preview, Release, release
+from discreet.releases import Preview, Release, load, release
 from discreet.synthetic import synthesize
+from discreet.words import say
 
 Opened = Callable[..., Ledger]
 TWELVE_FROM_FIVE = {"posterior": 0.12, "p": 0.05, "about": "membership"}
@@ -315,7 +318,55 @@ def test_a_plain_budget_is_told_in_beliefs_before_it_is_spent(
         notes = _preview(spec, people, tmp_path).notes
         (told,) = (note for note in notes if "No promise is made" in note)
         assert "from 10 % to 24 %" in told
+        assert "This holds for every possible output" in told
         if "is not open" in " ".join(notes):
             account()
     promised = _preview(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)
     assert not any("No promise is made" in note for note in promised.notes)
+
+
+def test_keys_that_cost_a_delta_are_told_with_it_everywhere(
+    spec: dict[str, Any],
+    people: pa.Table,
+    account: Opened,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    account(filter="basic", cap=ApproxDP(4.0, 1e-5))
+    spec |= {"budget": {"epsilon": 1.0}}
+    spec["statistics"] = [
+        {"count": "rows", "by": ["county"], "keys": {"discover": {"delta": 1e-6}}}
+    ]
+    shown = _preview(spec, people, tmp_path)
+    (told,) = (note for note in shown.notes if "No promise is made" in note)
+    assert told.endswith(say("statements.learned.confident", unit="one person", level="99 %"))
+    made = _made(spec, people, tmp_path)
+    assert "does not keep ε for every possible output" in shown.to_dict()["mechanism"]
+    text = made.statement.read_text()
+    assert "it keeps ε for every possible output" not in text
+    header, _, first, second = text[text.index("| statistic |") :].splitlines()[:4]
+    place = header.split(" | ").index("δ")
+    cells = [row.split(" | ")[place].strip() for row in (first, second)]
+    assert sorted(cells) == ["", "1e-06"]
+    (tmp_path / "spec.json").write_text(json.dumps(spec | {"source": "people.csv"}))
+    (tmp_path / "people.csv").write_text(",".join(people.column_names) + "\n")
+    with pytest.raises(SystemExit):
+        main(["check", str(tmp_path / "spec.json")])
+    said = capsys.readouterr().out
+    prices = [line.split("ε = ")[1] for line in said.splitlines() if "  ε = " in line]
+    assert sorted(prices) == ["0.5", "0.5, δ = 1e-06"]
+
+
+def test_a_spec_takes_what_choose_gave_back(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    choice = choose(**TWELVE_FROM_FIVE)
+    for given in (choice, choice.promise, choice.promise.to_dict()):
+        for key in ("tolerance", "promise"):
+            found = load(_promising(spec, {}) | {"tolerance": None, key: given}, folder=tmp_path)
+            assert found.promised() == choice.promise
+    shown = release(
+        _promising(spec, choice.promise.to_dict()), data=people, folder=tmp_path, dry_run=True
+    )
+    assert isinstance(shown, Preview)
+    assert "--sentence" not in " ".join(shown.notes)

@@ -371,9 +371,24 @@ def test_a_figure_that_the_sentence_lacks_is_noticed(keys: Any, change: Any) -> 
     assert not verifier.tells(sentence, changed, ["one person"])
 
 
-def test_a_key_that_no_promise_has_is_refused() -> None:
+def test_beside_a_key_that_is_not_known_everything_else_is_checked() -> None:
+    known = {"ratio": 3.0, "every_output": True}
     for keys in (
-        {"ratio": 3.0, "unless": 1},
+        known | {"more": 1},
+        {"all": [{"ratio": 3.0}, {"more": 1}], "every_output": True},
+        {"groups": {"a": {"ratio": 3.0, "more": 1}}, "every_output": True},
+    ):
+        assert verifier.strange_in(keys) == ["more"]
+        for epsilon in (0.1, 0.5, 0.6, 2.0):
+            total = total_dict(PureDP(epsilon), "pure")
+            assert verifier.keeps(keys, total) == verifier.keeps(known, total)
+        figures = verifier.figures(keys, "add-remove")
+        assert verifier.tells("at most 3-fold, and 7 %", figures, [], others=True)
+        assert not verifier.tells("at most 2-fold, and 7 %", figures, [], others=True)
+
+
+def test_a_promise_that_says_nothing_is_refused() -> None:
+    for keys in (
         {"every_output": True},
         {"ratio": 3, "box": [1, 0, 0, 1]},
     ):

@@ -120,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def _exit_code(arguments: list[str]) -> Any:
     before = emitted()
 
-    def failed(code: int, message: str, error: dict[str, str | None]) -> int:
+    def failed(code: int, message: str, error: dict[str, Any]) -> int:
         if "--json" in arguments and emitted() == before:
             sys.stdout.write(as_text({"error": error}) + "\n")
         progress.over(message)

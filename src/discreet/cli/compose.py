@@ -54,7 +54,9 @@ def compose(
     if ledger is not None:
         from discreet.ledger import Ledger
 
-        total, found_accounts = Ledger.open(ledger).together(names)
+        book = Ledger.open(ledger)
+        both = ([name] if book.found(name) else name.split(",") for name in names)  # a,b or a b
+        total, found_accounts = book.together(one.strip() for some in both for one in some)
         curves, adjacency = [total], "add-remove"  # a total carries its own adjacency
         held = [{"account": a.name, "spent": a.spent.to_dict()} for a in found_accounts]
     if not parts and not curves:

@@ -66,6 +66,7 @@ def open_(
     Its unit, adjacency and filter never change; its cap only by grant; a promise ends only by
     withdraw. A cap in numbers (--epsilon, --rho) works too, alone or beside a promise.
     """
+    from discreet.ledger.amounts import Filter
     from discreet.promises.keys import promise_from
 
     keys = promise.all_keys
@@ -77,10 +78,8 @@ def open_(
     if [promised is not None or cap is not None, no_cap].count(True) != 1:
         raise InputError("cli.ledger.opened_with_nothing")
     if filter_ is None and no_cap:
-        raise InputError("cli.ledger.no_filter")
-    sure = promised is not None and promised.confidence is not None and not (lead or delta)
-    in_rho = sure or numbers.rho is not None  # a confidence adds nothing to a pure account
-    rule = filter_ or ("zcdp" if in_rho else "pure" if not delta else "basic")
+        raise InputError("ledger.no_filter")
+    rule = filter_ or Filter.needed(cap, delta, [promised] if promised else ())
     if rule == "basic" and delta is None and not no_cap:
         raise InputError("cli.ledger.no_delta")
     book = at.book()

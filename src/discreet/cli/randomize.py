@@ -89,7 +89,10 @@ def _made(asked: Any, keys: Any, page: Path) -> dict[str, Any] | None:
         page.write_text(html, encoding="utf-8")
     except OSError as error:
         lost = "unwritable" if entry is None else "lost"
-        raise InputError(f"surveys.page_{lost}", path=page, reason=error.strerror) from None
+        failed = InputError(f"surveys.page_{lost}", path=page, reason=error.strerror)
+        if entry is not None:
+            failed.charged = {"release_id": entry.release_id, "spent": entry.to_dict()["cost"]}
+        raise failed from None
     return None if entry is None else entry.to_dict()
 
 

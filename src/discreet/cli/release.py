@@ -90,6 +90,7 @@ def check(
     lines = [
         say("cli.check.fits", file=file, spent=amount_text(said["spent"], "up")),
         say(f"cli.check.{found.basis}", columns=", ".join(found.columns)),
+        *_warned(said),
         *said["notes"],
         *_cost_lines(said),
     ]
@@ -158,9 +159,7 @@ def release(
         if png is not None:
             draw(made)
             said["files"] = [str(png.resolve())]
-        emit(said, [*_preview_lines(said), *said["files"]], as_json)
-        if made.refused is not None:
-            raise made.refused
+        _looked(made, said, said["files"], as_json)
     elif isinstance(made, Repeat):
         emit(said, _repeat_lines(said), as_json)
     else:
@@ -215,8 +214,8 @@ def _call_lines(said: dict[str, Any]) -> list[str]:
 
 
 def _price(call: dict[str, Any]) -> str:
-    price = {name: call[name] for name in ("epsilon", "rho")}
-    return amount_text(price if call["rho"] is None else {"rho": call["rho"]}, "up")
+    paid = ("epsilon", "delta") if call["rho"] is None else ("rho", "delta")
+    return amount_text({name: call.get(name) for name in paid}, "up")
 
 
 def _cost_lines(said: dict[str, Any]) -> list[str]:
@@ -228,6 +227,20 @@ def _cost_lines(said: dict[str, Any]) -> list[str]:
     ]
 
 
+def _looked(made: Preview, said: dict[str, Any], more: list[str], as_json: bool) -> None:
+    """Print a dry run, and end as the release would."""
+    refused = made.refused
+    if refused is not None:
+        said["refused"]["next"] = refused.flags or refused.next
+    emit(said, [*_preview_lines(said), *more], as_json)
+    if refused is not None:
+        raise refused
+
+
+def _warned(said: dict[str, Any]) -> list[str]:
+    return [say("cli.warning", text=text) for text in said["warnings"]]
+
+
 def _preview_lines(said: dict[str, Any]) -> list[str]:
     spent, left = amount_text(said["spent"], "up"), _left(said["remaining"])
     if said["remaining"] is not None and not said["remaining"].get("unbounded"):
@@ -237,6 +250,7 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
     refused = None if said["refused"] is None else said["refused"]["message"]
     first = "would_spend" if said["paid"] is None else "paid"
     return [
+        *_warned(said),
         say(f"cli.release.{first}", spent=spent, left=left, paid=said["paid"]),
         *_cost_lines(said),
         # Why it would be refused is the message of the exit code, on standard error.
@@ -352,9 +366,7 @@ def summarize(
     said = made.to_dict() | {"spec": None if write is None else str(write.resolve())}
     if not isinstance(made, Summary):
         wrote = [] if write is None else [say("cli.init.wrote", file=write)]
-        emit(said, [*_preview_lines(said), *wrote], as_json)
-        if made.refused is not None:
-            raise made.refused
+        _looked(made, said, wrote, as_json)
         return
     cells = [
         [str(one["column"] or "-"), row["what"], str(row["label"] or ""), *_numbers(row)]

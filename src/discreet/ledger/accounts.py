@@ -318,8 +318,11 @@ class Account:
         return out
 
     def __repr__(self) -> str:
-        cap = say("ledger.no_cap") if self.cap is None else f"cap {self.cap.limit_text()}"
-        return f"Account({self.name!r}, {self.filter.value}, spent {self.spent}, {cap})"
+        spent, cap = str(self.spent), say("ledger.no_cap")
+        if self.cap is not None:
+            spent, most = self.spent.beside(self.cap)
+            cap = f"cap {most}"
+        return f"Account({self.name!r}, {self.filter.value}, spent {spent}, {cap})"
 
 
 def remaining_dict(amount: Amount | None) -> dict[str, Any]:

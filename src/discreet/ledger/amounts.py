@@ -42,6 +42,7 @@ from discreet.guarantees import (
 )
 from discreet.laws import Exponential
 from discreet.numerics import exact, float_down, float_up, root_down
+from discreet.promises import Promise
 from discreet.reading import line
 from discreet.words import say
 
@@ -232,6 +233,22 @@ class Filter(Named):
             Filter.BASIC: ("epsilon", "delta"),
             Filter.ZCDP: ("rho", "delta"),
         }[self]
+
+    @classmethod
+    def needed(
+        cls,
+        cap: Guarantee | Amount | None,
+        delta: float | None = None,
+        promises: Iterable[Promise] = (),
+    ) -> str:
+        """Return the filter for a cap and a δ, or for promises alone, where none is named.
+
+        What has to hold with a confidence gains nothing on a pure account.
+        """
+        sure = any(promise.confidence is not None for promise in promises)
+        if getattr(cap, "rho", None) is not None or (sure and cap is None and not delta):
+            return cls.ZCDP.value
+        return (cls.BASIC if delta or getattr(cap, "delta", None) else cls.PURE).value
 
     @property
     def zero(self) -> Amount:

@@ -181,9 +181,9 @@ class Ledger:
         self,
         name: str,
         *,
-        unit: str,
-        adjacency: str,
-        filter: str,  # noqa: A002  (the users' word)
+        unit: str = "person",
+        adjacency: str = "add-remove",
+        filter: str | None = None,  # noqa: A002  (the users' word)
         cap: Guarantee | Amount | None = None,
         approver: str,
         reason: str,
@@ -198,18 +198,21 @@ class Ledger:
         `promise` is what is promised of everything charged to it: the cap follows from it (with a
         `cap` given too, the smaller counts), at the `delta` that the account may spend in all.
         `cap` is a limit in the filter's coordinates (`Amount.of(rho=…, delta=…)` where no guarantee
-        has them both). With neither, spending is counted and not limited.
+        has them both). With neither, spending is counted and not limited. Without a `filter` it is
+        the narrowest that takes the cap and the `delta`.
         """
         approved = _approved(approver, reason, say("ledger.to_open"))
         if line("account", name, 100) != name.strip():
             raise InputError("ledger.account_name_spaces", name=name)
         promises = _promised(promise, adjacency)
+        if filter is None and cap is None and not promises:
+            raise InputError("ledger.no_filter")
         account = Account.opened(
             name,
             unit=unit,
             unit_name=unit_name,
             adjacency=adjacency,
-            filter=filter,
+            filter=filter or Filter.needed(cap, delta, promises),
             cap=cap,
             period=period,
             period_cap=period_cap,
@@ -233,7 +236,7 @@ class Ledger:
         """
         found = self.found(name)
         if found is None:
-            known: list[str] = self._read(lambda chain: [*chain.rows.accounts()], list)
+            known = self._read(lambda chain: [*chain.rows.accounts()], lambda: None)
             refuse_unknown_account(self.url, name, known, **terms)
         return found
 

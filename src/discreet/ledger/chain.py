@@ -132,7 +132,7 @@ class Chain:
         if self.account(account.name) is not None:
             raise PolicyError("ledger.already_open", **told)
         for entry in self.rows.all(kind="open"):
-            if _read_as(str(entry.account)) == _read_as(account.name):
+            if _read_as(str(entry.account)) & _read_as(account.name):
                 raise PolicyError("ledger.reads_like_another", other=entry.account, **told)
         self.append("open", account, {"terms": account.terms(), **approved})
         new = [register(promise, account) for promise in promises]
@@ -449,10 +449,14 @@ _AS_LATIN = str.maketrans(
 )
 
 
-def _read_as(name: str) -> str:
-    """Return what a name is taken for by eye: case, width, spaces and alphabets do not count."""
-    plain = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(plain.translate(_AS_LATIN).split())
+def _read_as(name: str) -> set[str]:
+    """Return what a name is taken for by eye: case, width, spaces and alphabets do not count.
+
+    Nor does it count which sign stands between words, nor whether it is a space.
+    """
+    plain = unicodedata.normalize("NFKC", name).casefold().translate(_AS_LATIN)
+    plain = "".join("-" if c in "_.:/" or unicodedata.category(c) == "Pd" else c for c in plain)
+    return {sign.join(plain.split()) for sign in ("", "-")}
 
 
 def refuse_unreserved(url: str, release_id: str) -> NoReturn:
@@ -468,7 +472,7 @@ def refuse_unknown_plan(url: str, plan_id: str) -> NoReturn:
 def refuse_unknown_account(
     url: str,
     name: str,
-    known: Iterable[str] = (),
+    known: Iterable[str] | None = None,
     *,
     unit: str = "person",
     unit_name: str | None = None,
@@ -479,7 +483,8 @@ def refuse_unknown_account(
 ) -> NoReturn:
     """Refuse an account that is not open, with what opens it, or the name of one that is alike.
 
-    It has the promise that is given, or else the cap, or else an example.
+    `known` are those that are open; None where there is no ledger. What opens it has the promise
+    that is given, or else the cap, or else an example.
     """
     which = "promise" if promise is not None else "example" if cap is None else "needed"
     terms = {"unit": unit, "unit_name": unit_name, "adjacency": adjacency, "filter": filter}
@@ -503,9 +508,10 @@ def refuse_unknown_account(
         if delta and "--delta" not in words:
             words += ["--delta", "1e-06"]
             call.append("delta=1e-06")
-    near = nearest(name, known)
+    near = nearest(name, known or ())
+    text = "no_ledger" if known is None else "not_open" if near is None else "not_open_near"
     raise PolicyError(
-        "ledger.not_open" if near is None else "ledger.not_open_near",
+        f"ledger.{text}",
         account=name,
         url=url,
         near=near,
@@ -522,6 +528,8 @@ def _promise_flags(promise: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     for key, value in promise.items():
         flag = f"--{key.replace('_', '-')}"
+        if key == "sentence":
+            continue
         if key == "values_known":
             words += ["--about", "membership"] if value else []
         elif isinstance(value, bool):

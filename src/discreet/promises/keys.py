@@ -58,8 +58,11 @@ def promise_keys() -> frozenset[str]:
 
 
 def written_keys() -> frozenset[str]:
-    """Return every key that a promise in a file may have: also those that are no flags."""
-    return promise_keys() | public_shares.KEYS
+    """Return every key that a promise in a file may have: also those that are no flags.
+
+    Its `sentence`, as results have it, is read over: the keys say it.
+    """
+    return promise_keys() | public_shares.KEYS | {"sentence"}
 
 
 def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promise:

@@ -41,6 +41,7 @@ from discreet.releases.engines import file_of
 from discreet.releases.spec import without_password
 from discreet.rounding import percent
 from discreet.statements import Learned, learned
+from discreet.statements.tables import probability_text
 from discreet.words import say as text
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ class Outlook:
             for row in found.rows
             if (most := row.to_dict()[about]) is not None
         ]
-        yield text(f"charge.no_promise_{about}", unit=found.unit, beliefs="; ".join(most))
+        said = text(f"charge.no_promise_{about}", unit=found.unit, beliefs="; ".join(most))
+        yield f"{said} {probability_text(found.to_dict())}"
 
 
 def spent_of(charged: Chargeable) -> dict[str, Any]:
@@ -298,10 +300,16 @@ class Charging:
         release_id = new_id()
         with outputs.work(self.ledger.id, release_id, output) as work:
             slot, entry = self._charged(release_id, confirm, tell, who or _user())
+            paid = Paid(self, work, entry, slot)
             try:
-                yield Paid(self, work, entry, slot)
-            except DataError as error:
-                raise DataError("charge.nothing_released", why=error, release=release_id) from None
+                yield paid
+            except DiscreetError as error:
+                if isinstance(error, DataError):
+                    told = {"why": error, "release": release_id}
+                    error = DataError("charge.nothing_released", **told)
+                if not paid.repeated:
+                    error.charged = {"release_id": release_id, "spent": self.spent}
+                raise error from None
 
     def _charged(
         self, release_id: str, confirm: Confirm | None, say: Say, who: str

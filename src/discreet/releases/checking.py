@@ -89,6 +89,7 @@ class Checked(Tabular):
             "columns": [{"name": name, "kind": kind} for name, kind in self.columns.items()],
             "spent": self.spent,
             "cut": self.plan.cut(),
+            "warnings": list(self.plan.warnings),
             "notes": [*dict.fromkeys((*self.plan.as_written, *self.plan.notes, *self.hints))],
             **self.plan.to_dict(),
         }
@@ -128,7 +129,11 @@ def check(
         seen = _seen(asked)
         assumed = dict.fromkeys(_read(asked, seen), "untyped")
         if not types or not (is_csv(asked.located or "") or assumed.keys() <= types.keys()):
-            plan = plan_of(asked.as_shaped(), {**dict.fromkeys(seen, "number"), **known})
+            csv = is_csv(asked.located or "")
+            kinds: dict[str, Column] = {
+                name: "untyped" if csv and name in assumed else "number" for name in seen
+            }
+            plan = plan_of(asked.as_shaped(), kinds | known)
             return Checked(plan, "assumed", assumed | known, tuple(hints(asked)))
     # A protected table that is joined is data, as the source is: with assumed columns it is closed.
     hidden = [join for join in asked.join if assumed and not join.public]

@@ -56,8 +56,15 @@ class Preview(Tabular):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a person should know before the release."""
-        return (*self.plan.as_written, *self.plan.notes, *self.outlook.notes)
+        """What a person should know before the release, beside the warnings."""
+        found = (*self.plan.as_written, *self.plan.notes, *self.outlook.notes)
+        return tuple(note for note in found if note != self.outlook.elsewhere)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is probably not meant; a job may stop if there is any."""
+        elsewhere = self.outlook.elsewhere
+        return (*self.plan.warnings, *([] if elsewhere is None else [elsewhere]))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -90,11 +97,12 @@ class Preview(Tabular):
             "statement": None,
             **self.plan.to_dict(),
             "cut": self.plan.cut(),
+            "warnings": list(self.warnings),
             "notes": list(self.notes),
             "paid": self.outlook.paid,
             "refused": None
             if refused is None
-            else {"exit_code": refused.exit_code, "message": str(refused)},
+            else {"exit_code": refused.exit_code} | refused.to_dict(),
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
@@ -140,6 +148,10 @@ class Release(JsonReady, Tabular):
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the released table: texts, and values as numbers."""
         return self.table.to_columns()
+
+    def doubles(self) -> list[str]:
+        """Return the columns of the released table that have numbers."""
+        return self.table.doubles()
 
     def to_arrow(self) -> Any:
         """Return the released table as Arrow: texts, and numbers as doubles."""
@@ -207,6 +219,9 @@ def release(
             look = Preview(plan, charging.outlook())
             if look.refused is None:  # else the charge says why
                 before_charge(look)
+        elif say is not None:
+            for warning in plan.warnings:
+                say(warning)
         with charging.paid(confirm, say, who) as paid:
             if paid.repeated:
                 return paid.repeat(say)
@@ -361,7 +376,7 @@ def statement(said: Mapping[str, Any]) -> str:
         _say("bounded", unit=subject, mechanism=why, **most),
         "",
         _say("calls"),
-        "|---|---|---|---|---|---|---|",
+        "|---|---|---|---|---|---|---|---|",
         *(_call(call, cap) for call in plan["calls"]),
         "",
         *gaussian_lines(said.get("gaussian_mu")),
@@ -395,5 +410,5 @@ def _call(call: Mapping[str, Any], cap: Mapping[str, Any]) -> str:
 
     names = (flat(call["statistic"]), flat(call["part"]), call["mechanism"])
     sizes = (sensitivity_text(call, 4), f"{call['scale']:.4g}")
-    cells = (*names, *sizes, price(call["epsilon"]), price(call["rho"]))
+    cells = (*names, *sizes, *(price(call.get(name)) for name in ("epsilon", "delta", "rho")))
     return f"| {' | '.join(cells)} |"

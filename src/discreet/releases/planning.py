@@ -128,7 +128,6 @@ class Plan:
         """What a person should know of how the data are read."""
         said = [] if self.spec.sample is None else [self._of_sample()]
         said += hints(self.spec)
-        said += [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
         for one in self.statistics:
             own = one.statistic.note(one.contribution)
             said += [] if own is None else [own]
@@ -137,6 +136,12 @@ class Plan:
                     say("releases.plan.open_keys", statistic=one.name, keys=one.assumed[-1])
                 )
         return tuple(said)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What may make the release worthless: columns without a type that are read as numbers."""
+        found = self.assumed_numbers
+        return tuple(say("releases.plan.assumed_number", column=name) for name in found)
 
     @property
     def as_written(self) -> tuple[str, ...]:

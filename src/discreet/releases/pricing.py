@@ -332,7 +332,8 @@ def price(asked: Sequence[Asked], budget: Guarantee, mechanism: str) -> Pricing:
         if "epsilon" not in _spends(mechanism):
             raise SpecError("releases.price.not_pure", mechanism=mechanism)
         found = _in_epsilon(asked, budget, mechanism)
-        return replace(found, why=_why("pure", _noise(mechanism, "epsilon")))
+        reason = "keys" if delta_of(asked) else "pure"
+        return replace(found, why=_why(reason, _noise(mechanism, "epsilon")))
     if isinstance(budget, ApproxDP):
         return _approximate(asked, budget, mechanism)
     raise SpecError("releases.price.no_currency", guarantee=budget)

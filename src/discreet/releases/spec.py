@@ -189,6 +189,12 @@ class Publication(Closed):
     intended_use: str | None = None
 
 
+def _keys_of(given: Any) -> Any:
+    """Return the keys of a promise, or of a result that carries one; anything else as it is."""
+    carried = getattr(given, "promise", given)
+    return carried.to_mapping() if isinstance(carried, Promise) else given
+
+
 class InFolder(Closed):
     """What every spec says. It lies in a folder: its paths are relative to it."""
 
@@ -199,11 +205,13 @@ class InFolder(Closed):
         description="CSV, Parquet, duckdb://, postgresql:// or spark://; none for data given.",
     )
     protect: Protect
-    tolerance: dict[str, Any] | None = Field(
+    tolerance: Annotated[dict[str, Any] | None, BeforeValidator(_keys_of)] = Field(
         default=None,
         description="What is promised: the keys of `discreet choose`, with underscores.",
     )
-    promise: dict[str, Any] | None = Field(default=None, description="The same as tolerance.")
+    promise: Annotated[dict[str, Any] | None, BeforeValidator(_keys_of)] = Field(
+        default=None, description="The same as tolerance."
+    )
     budget: Budget | None = None
     nulls: Annotated[Literal["drop"], BeforeValidator(only_drop)] = "drop"
     ledger: str = Field(min_length=1)

@@ -233,6 +233,10 @@ class Table(Tabular):
             for name, values in self.columns.items()
         }
 
+    def doubles(self) -> list[str]:
+        """Return the columns that have numbers."""
+        return [name for name in self.columns if self._numeric(name)]
+
     def _numeric(self, name: str) -> bool:
         """Whether a column has numbers; `at` does, unless it is a column of groups."""
         if name != AT:

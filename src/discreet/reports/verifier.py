@@ -12,7 +12,7 @@ adjacency, filter, cap, approver) are those of the entry that opened the account
 What it cannot tell from the folder alone: that a whole chain was written anew, and what came after
 its last entry. For that give a head kept elsewhere (--head) or the ledger itself (--ledger): then
 every entry is read there, and the ledger must hold the hash of this manifest. A promise given as a
-formula it can refute, and not prove.
+formula it can refute, and not prove; one with a key that is not known here it cannot check.
 
 The answer: `verified` (nothing is wrong), `promise_kept` (null where none is made, or none can be
 proved), `complete_up_to` (the last entry up to which the account is whole), `unproven`, `problems`,
@@ -466,6 +466,11 @@ def check_beliefs(statement: dict[str, Any], release: dict[str, Any], account: A
     wanted = expected_beliefs(made, account.terms)
     names = ("about", "own", "p", "q")
     stated = [tuple(row[name] for name in names) for row in risk["beliefs"]]
+    strange = any(strange_in(one["keys"]) for one in made)
+    if strange:  # it may name priors of its own, which are recomputed like any others
+        more = {row for row in stated if row[1] and row[2] * row[3] > 0}
+        usual = {row for row in wanted if (row[0], True, *row[2:]) not in more}
+        wanted = stated if {*stated} == more | usual else wanted
     yield stated == wanted, "a belief is stated at every prior that belongs here, and no other"
     if stated != wanted:
         return
@@ -493,7 +498,11 @@ def check_beliefs(statement: dict[str, Any], release: dict[str, Any], account: A
         same = row["tolerated"] == allowed
         if row["tolerated"] is not None and allowed is not None:
             same = -1e-11 < allowed - row["tolerated"] < 2e-12
-        yield same, f"what the promises tolerate from {p * q:g}"
+        if strange:  # it may allow less
+            least_of = math.inf if row["tolerated"] is None else row["tolerated"]
+            same = allowed is None or least_of < allowed + 1e-11
+        if not (strange and same):
+            yield same, f"what the promises tolerate from {p * q:g}"
     yield from check_worst(risk, total, failure_of(sure))
 
 
@@ -505,7 +514,8 @@ def tolerated_at(
     for one in made:
         for leaf in leaves(heard(one["keys"]), terms["adjacency"]):
             p0, p1, q0, q1 = leaf.box
-            if leaf.shape != "counterfactual" and p0 <= p <= p1 and q0 <= q <= q1:
+            known = leaf.shape not in ("counterfactual", UNKNOWN)
+            if known and p0 <= p <= p1 and q0 <= q <= q1:
                 found.append(tolerated(leaf, p, q))
     return min(1.0, *found) if found else None
 
@@ -638,6 +648,7 @@ class Leaf(NamedTuple):
 
 
 SHAPES = ("ratio", "posterior", "difference", "profile", "table", "counterfactual")
+UNKNOWN = "unknown"  # keys of another package: what stands beside them is checked all the same
 OWN = {"unless_ratio", "counts_sensitive_only", "p", "q", "box"}
 SURELY = {"every_output", "confidence", "on_average", "answers", "sided", "related"}
 SURELY |= {"odds", "neighbours", "chain", "basis"}
@@ -659,14 +670,11 @@ def name_of(keys: dict[str, Any]) -> str:
 
 
 def leaves(keys: dict[str, Any], adjacency: str = "add-remove") -> list[Leaf]:
-    """The single tolerances of a promise; a key that is not known is refused.
+    """The single tolerances of a promise; keys that are not known are one of shape UNKNOWN.
 
     Where everyone is in the data, p is 1.
     """
     found: list[Leaf] = []
-    strange = set(keys) - set(SHAPES) - OWN - SURELY - {"all", "groups"}
-    if strange:
-        raise ValueError(f"a promise has no key {min(strange)}")
     for part in [*keys.get("all", []), *keys.get("groups", {}).values()]:
         found += leaves(part, adjacency)
     p0, p1, q0, q1 = keys.get("box", (0.0, 1.0, 0.0, 1.0))
@@ -680,9 +688,17 @@ def leaves(keys: dict[str, Any], adjacency: str = "add-remove") -> list[Leaf]:
             box = (0.0, 1.0, 0.0, 1.0) if shape == "counterfactual" else (p0, p1, q0, q1)
             alone = keys.get("counts_sensitive_only", False)
             found.append(Leaf(shape, keys[shape], keys.get("unless_ratio"), box, alone))
+    strange = set(keys) - set(SHAPES) - OWN - SURELY - {"all", "groups"}
+    if strange:
+        found.append(Leaf(UNKNOWN, sorted(strange), None, (p0, p1, q0, q1)))
     if not found:
         raise ValueError("a promise without a shape")
     return found
+
+
+def strange_in(keys: dict[str, Any]) -> list[str]:
+    """The keys of a promise that are not known here."""
+    return [name for leaf in leaves(keys) if leaf.shape == UNKNOWN for name in leaf.value]
 
 
 def at_prior(p: Any, q: Any, ratio: Any) -> float:
@@ -885,6 +901,8 @@ def limits_of(keys: dict[str, Any], adjacency: str) -> Limits:
     """The limits that a promise sets: epsilon* for one step, twice that for two."""
     central, ones, twos = adjacency == "add-remove", [], []
     for leaf in leaves(keys, adjacency):
+        if leaf.shape == UNKNOWN:
+            continue
         budget = pure_budget(leaf, keys.get("sided", "two") == "two")
         odds = leaf.shape == "counterfactual"
         if not central:  # one step is the change of a value
@@ -965,6 +983,8 @@ def keeps(keys: dict[str, Any], total: dict[str, Any]) -> bool:
 def keeps_on_average(keys: dict[str, Any], total: dict[str, Any]) -> bool:
     """Whether the best guess of a value is right as seldom as was promised."""
     for leaf in leaves(keys, total["adjacency"]):
+        if leaf.shape == UNKNOWN:
+            continue
         p0, _, q0, q1 = leaf.box
         if p0 != 1 or q0 != q1 or q1 * keys.get("answers", math.inf) < 1:
             return False  # membership, or no chance beforehand: no such promise is made
@@ -1038,13 +1058,16 @@ def check_promises(
         unit = statement["unit"]["subject"]
         adjacency = account.terms["adjacency"]
         names = [unit, *group_names(keys)]
-        right = tells(sentence, figures(keys, adjacency), names)
-        yield right, f"promise {name}: its sentence has its figures"
-        yield one["about"] == about_of(keys, adjacency), f"promise {name}: what it is about"
-        p, q = (one["binding"][letter] for letter in "pq")
-        boxes = [leaf.box for leaf in leaves(keys, adjacency)]
-        near = any(a <= p <= b and c <= q <= d for a, b, c, d in boxes)
-        yield near, f"promise {name}: the prior that binds it is one of its own"
+        strange = strange_in(keys)
+        right = tells(sentence, figures(keys, adjacency), names, others=bool(strange))
+        if not right or not strange:
+            yield right, f"promise {name}: its sentence has its figures"
+        if not strange:
+            yield one["about"] == about_of(keys, adjacency), f"promise {name}: what it is about"
+            p, q = (one["binding"][letter] for letter in "pq")
+            boxes = [leaf.box for leaf in leaves(keys, adjacency)]
+            near = any(a <= p <= b and c <= q <= d for a, b, c, d in boxes)
+            yield near, f"promise {name}: the prior that binds it is one of its own"
         gone = one["withdrawn"]
         if gone is not None:
             reason = " ".join(str(gone["reason"]).split())
@@ -1057,7 +1080,11 @@ def check_promises(
         limit, spent = read_amount(one["limit"]), account.spent
         good = within(spent, limit) and keeps(keys, total_of(spent, account.terms))
         good = good and keeps(keys, total_of(limit, account.terms))
-        if good and any(leaf.shape == "profile" for leaf in leaves(keys)):
+        if good and strange:
+            what = f"promise not checked: the key {', '.join(strange)} is not known here"
+            what = f"{what}, only the limit that the ledger has for it: {sentence}"
+            yield Finding(None, what, promise=True)
+        elif good and any(leaf.shape == "profile" for leaf in leaves(keys)):
             what = f"promise kept at a grid of priors, unproven for a formula: {sentence}"
             yield Finding(None, what, promise=True)
         else:
@@ -1086,6 +1113,8 @@ def figures(keys: dict[str, Any], adjacency: str) -> list[str]:
     found += [f"{keys['related']} units"] if keys.get("related", 1) != 1 else []
     found += [f"{keys['odds']:g}-fold"] if "odds" in keys else []
     for leaf in leaves(keys, adjacency):
+        if leaf.shape == UNKNOWN:
+            continue
         x, (p0, p1, q0, q1) = leaf.value, leaf.box
         found += {
             "ratio": lambda x: [f"{x:g}-fold"],
@@ -1117,8 +1146,11 @@ def group_names(keys: dict[str, Any]) -> list[str]:
     return [*named, *(name for part in parts for name in group_names(part))]
 
 
-def tells(sentence: str, wanted: list[str], names: list[str]) -> bool:
-    """Whether a sentence has the figures of its keys, and no other percentage or multiple."""
+def tells(sentence: str, wanted: list[str], names: list[str], others: bool = False) -> bool:
+    """Whether a sentence has the figures of its keys, and no other percentage or multiple.
+
+    A key that is not known here may have others.
+    """
     rest = sentence
     for name in sorted(names, key=len, reverse=True):
         rest = rest.replace(name, "")
@@ -1126,7 +1158,8 @@ def tells(sentence: str, wanted: list[str], names: list[str]) -> bool:
     for figure in sorted(set(wanted), key=len, reverse=True):
         rest, times = re.subn(rf"(?<![\d.]){re.escape(figure)}", "", rest)
         found.append(times)
-    return all(found) and not re.search(r"\d(?: %|-fold| percentage points)|\b[pq] [=≤] ", rest)
+    more = re.search(r"\d(?: %|-fold| percentage points)|\b[pq] [=≤] ", rest)
+    return all(found) and (others or not more)
 
 
 def about_of(keys: dict[str, Any], adjacency: str) -> str:
@@ -2040,7 +2073,7 @@ class Report:
         problems = [f.what for f in self.findings if f.good is False and not f.promise]
         unproven = [f.what for f in self.findings if f.good is None]
         sound = self.chain is not None and not problems
-        verdict, following = verdict_of(problems, kept)
+        verdict, following = verdict_of(problems, kept, promises.count(None))
         return {
             "verified": not problems,
             "promise_kept": kept,
@@ -2052,20 +2085,25 @@ class Report:
         }
 
 
-def verdict_of(problems: list[str], kept: bool | None) -> tuple[str, str | None]:
-    """What was found in one sentence, and what to do next if something is wrong."""
+def verdict_of(problems: list[str], kept: bool | None, unproven: int = 0) -> tuple[str, str | None]:
+    """What was found in a sentence or two, and what to do next if something is wrong."""
+    named = "1 promise" if unproven == 1 else f"{unproven} promises"
+    left = f" {named} could be neither shown nor refuted: marked ?." if unproven else ""
     files = list(dict.fromkeys(one[5:] for one in problems if one.startswith("file ")))
     if files:
         more = [f"{len(files) - MOST_FILES} other files too"] if len(files) > MOST_FILES else []
         return f"Do not rely on this folder: {'; '.join(files[:MOST_FILES] + more)}.", ASK_AGAIN
     if problems and all(one.startswith(HEAD) for one in problems):
         broken = "A promise is broken, and the" if kept is False else "The"
-        return f"{broken} head that was given is not in this folder; else all agrees.", ASK_NEWER
+        what = f"{broken} head that was given is not in this folder; else all agrees.{left}"
+        return what, ASK_NEWER
     if problems:
         count = "1 check does" if len(problems) == 1 else f"{len(problems)} checks do"
         return f"Do not rely on this folder: {count} not agree.", ASK_AGAIN
     if kept is False:
-        return "A promise is broken; else everything agrees.", ASK_WHY
+        return f"A promise is broken; else everything agrees.{left}", ASK_WHY
+    if left:
+        return f"Everything else agrees.{left}", None
     return "Everything agrees." + (" Every promise is kept." if kept else ""), None
 
 
