@@ -373,3 +373,8 @@ class TestPromises:
         with pytest.raises(InputError, match=says) as caught:
             make()
         assert "\n" not in str(caught.value)
+
+
+def test_what_is_about_a_whole_promise_is_refused_inside_its_parts() -> None:
+    with pytest.raises(ToleranceError, match="beside all"):
+        promise_in({"all": [{"ratio": 3, "sided": "one"}]})

@@ -42,6 +42,14 @@ TEXTS = {
         r"|risk\.(method|strength|assumptions\..*)|promises\.\d+\.binding\..*"
     ),
 }
+# Of what people read, these numbers are in names and explanations: hashes, dates, names, versions,
+# theorems, the prior at which a promise is tightest, thresholds, and numbers of rows.
+NO_FIGURES = re.compile(
+    r"<style.*?</style>|<svg.*?</svg>|<[^>]*>|\w*[a-z_]\d\w*|\w*\d[a-z]\w*|[0-9a-f]{64}|SHA-256"
+    r"|\d{4}-\d\d-\d\d(T[\d:+]+)?|(Discreet|discreet|opendp|Theorem) [\d.]+|in the data at [\d.]+ %"
+    r"|threshold of [\d,]+|(?<=<th scope=\"row\">)\d+(?=</th>)",
+    re.DOTALL,
+)
 ACCOUNT = "account"  # the report of one, among those of releases
 PROSE = ("participant.html", "report.html", "statement.md", "registry.yaml", "verify.py")
 
@@ -55,9 +63,12 @@ class Edit:
     place: str
     make: Callable[[Path], Any]
     entry: bool = False
+    figure: bool = False
 
     def in_text(self) -> bool:
         """Whether it is in what the folder alone does not bind to a fact."""
+        if self.figure:
+            return False
         listed = TEXTS.get(self.file)
         return self.file in PROSE or (listed is not None and bool(listed.fullmatch(self.place)))
 
@@ -179,6 +190,19 @@ def in_files(folder: Path) -> Iterator[Edit]:
         yield Edit("swap", f"{one} and {two}", "", partial(_swapped, one, two))
 
 
+def in_figures(folder: Path) -> Iterator[Edit]:
+    """Change each figure that people read on the page and in the Markdown."""
+    for name in ("report.html", "statement.md"):
+        text = (folder / name).read_text(encoding="utf-8")
+        skipped = {at for found in NO_FIGURES.finditer(text) for at in range(*found.span())}
+        for found in re.finditer(r"\d+(?:[.,]\d+)*", text):
+            if found.start() not in skipped:
+                digit = str((int(text[found.start()]) + 1) % 10)
+                new = text[: found.start()] + digit + text[found.start() + 1 :]
+                place = " ".join(text[max(0, found.start() - 40) : found.end() + 20].split())
+                yield Edit("figure", name, place, partial(_write, name, new.encode()), figure=True)
+
+
 def _place(before: bytes, after: bytes) -> str:
     """Which leaf of a JSON file differs, if one alone does: a byte may lie within a text."""
     try:
@@ -221,7 +245,7 @@ def _swapped(one: str, two: str, folder: Path) -> None:
 
 def edits(folder: Path) -> list[Edit]:
     """Every edit of a report folder."""
-    found = [*in_files(folder), *in_entries(folder)]
+    found = [*in_files(folder), *in_entries(folder), *in_figures(folder)]
     for name in ("statement.json", "evidence.json", "manifest.json", "released/release.json"):
         found += in_json(folder, name) if (folder / name).exists() else ()
     return found

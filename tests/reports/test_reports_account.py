@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from functools import partial
@@ -118,6 +119,17 @@ def test_an_entry_rewritten_with_its_whole_chain_is_found_by_the_ledger(
     edited(
         found.folder / "statement.json", lambda said: said["history"][0].update(reason="another")
     )
+    rewritten(found.folder)
+    shown = [f"{name}: charges and decisions" for name in ("report.html", "statement.md")]
+    assert answered(found.folder)["problems"] == shown
+    for name in ("report.html", "statement.md"):
+        text = (found.folder / name).read_text(encoding="utf-8")
+        old = re.search(
+            r"account opened(?:</td><td>| \| )A. Approver(?:</td><td>| \| )(test)", text
+        )
+        assert old is not None
+        new = text[: old.start(1)] + "another" + text[old.end(1) :]
+        (found.folder / name).write_text(new, encoding="utf-8")
     rewritten(found.folder)
     assert answered(found.folder)["problems"] == []  # said: needs a head, or the ledger
     assert any("not written anew" in told for told in answered(found.folder)["unproven"])

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 from forging import edited, rechained, rewritten, verified_alone
-from stories import Made, own_report
+from stories import BASE, Made, opened, own_report
+from stories import made as story
 from typer.testing import CliRunner
 
 from discreet.errors import PolicyError
@@ -380,3 +381,44 @@ def test_the_command_says_what_the_script_says(found: Report, made: Made) -> Non
     found.html.write_text("forged")
     assert CliRunner().invoke(app, arguments).exit_code == 1
     assert "WRONG" in CliRunner().invoke(app, [str(found.folder)]).stdout
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"at most 62 in 100": "at most 42 in 100", "at most 33 in 100": "at most 31 in 100"},
+        {"at most 62 in 100": "at most 35 in 100", "at most 81 in 100": "at most 36 in 100"},
+        {"at most 62 in 100": "at most 42 in 100"},
+    ],
+)
+def test_the_sentences_of_both_pages_have_recomputed_figures(
+    tmp_path: Path, changed: dict[str, str]
+) -> None:
+    opened(tmp_path, cap=PureDP(1.5))
+    keys = {"posterior": 0.25, "unless_ratio": 3, "about": "membership"}
+    made_one = story(tmp_path, BASE | {"tolerance": keys, "series": {"releases": 12}})
+    folder = report(made_one.release_id, ledger=made_one.ledger).folder
+    assert problems(folder) == []
+    assert any("needs the ledger" in line for line in answered(folder)["unproven"])
+    for name in ("report.html", "statement.md"):
+        text = (folder / name).read_text(encoding="utf-8")
+        for old, new in changed.items():
+            assert old in text
+            text = text.replace(old, new)
+        (folder / name).write_text(text, encoding="utf-8")
+    rewritten(folder)
+    assert "what may still follow is told with the recomputed figures" in problems(folder)
+
+
+def test_accuracy_that_is_told_too_small_is_found(found: Report) -> None:
+    row = found.statement.facts["accuracy"][0]
+    for name in ("report.html", "statement.md"):
+        path = found.folder / name
+        text = path.read_text(encoding="utf-8")
+        told = re.search(r"count_rows_1(?:</th><td>| \| )([\d.]+)(?=</td>| \| 95 %)", text)
+        assert told is not None
+        assert float(told[1]) >= row["half_width"]
+        path.write_text(text[: told.start(1)] + "0.5" + text[told.end(1) :], encoding="utf-8")
+    rewritten(found.folder)
+    wrong = "how far each statistic is off"
+    assert problems(found.folder) == [f"report.html: {wrong}", f"statement.md: {wrong}"]

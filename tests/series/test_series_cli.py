@@ -275,3 +275,13 @@ def test_a_plan_that_keeps_more_than_was_asked_says_so_in_words() -> None:
     assert "with probability 99 %" in shown
     assert "for every possible output" in shown
     assert "with probability 1" not in shown
+
+
+def test_the_error_of_a_growing_series_is_said_to_be_of_its_first() -> None:
+    asked = [*YEAR.split(), "--mechanism", "gaussian"]
+    growing = run("plan", *asked, "--growth", "1.1").stdout
+    assert "accuracy, first release" in growing
+    assert "sigma, first release" in growing
+    equal = run("plan", *asked).stdout
+    assert "accuracy" in equal
+    assert "first release" not in equal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -157,3 +158,9 @@ class TestAccumulating:
         with pytest.raises(GuaranteeError, match="PrivacyCurve is not a cap"):
             releases_left(PrivacyCurve("c", lambda e: 0.1), PureDP(0.1))
         assert releases_left(ZCDP(0.5), ZCDP(0.1)) == 5
+
+
+@pytest.mark.parametrize("strength", ["exact", "curve"])
+def test_a_strength_of_the_noise_needs_a_mechanism(strength: Any) -> None:
+    with pytest.raises(InputError, match="no mechanism was given"):
+        plan(releases=24, posterior=0.2, p=0.05, q=1, confidence=0.99, strength=strength)

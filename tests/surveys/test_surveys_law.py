@@ -281,3 +281,10 @@ def test_an_answer_is_read_where_nobody_sees_it(
         assert _exit("randomize", str(tmp_path / "survey.yaml"), "--answer", "-", "--json") == 0
         seen.append(json.loads(capsys.readouterr().out)["report"])
     assert seen.count("nein") > 15
+
+
+def test_python_takes_the_file_of_a_survey(tmp_path: Path) -> None:
+    path = tmp_path / "survey.yaml"
+    path.write_text("question: x\nanswers: [ja, nein]\nepsilon: 14\n")
+    reports = [discreet.randomize(str(path), "nein") for _ in range(50)]
+    assert estimate(path, reports) == estimate(survey_in(path)[0], reports)

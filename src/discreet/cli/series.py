@@ -61,14 +61,15 @@ def _plan_lines(found: Any) -> list[str]:
     from discreet.series.planning import shown_down
 
     name = "epsilon" if found.budget == "epsilon" else "rho"
-    head = [[name, shown_down(found.budgets[0])]]
-    if found.split != "equal":
-        head = [[f"{name}, first release", shown_down(found.budgets[0])]]
+    first = "" if found.split == "equal" else ", first release"
+    head = [[f"{name}{first}", shown_down(found.budgets[0])]]
+    if first:
         head.append([f"{name}, last release", shown_down(found.budgets[-1])])
     if found.per_release["delta"]:
         head.append(["delta", f"{found.per_release['delta']:g}"])
     if found.sigma is not None:
-        head.append(["sigma", f"{decimal_up(found.sigma, 4):.4f}"])  # never less noise than planned
+        shown = f"{decimal_up(found.sigma, 4):.4f}"  # never less noise than planned
+        head.append([f"sigma{first}", shown])
     total = [
         [f"total {key}", number(value, "down", 6)]
         for key, value in found.total.items()
@@ -81,7 +82,7 @@ def _plan_lines(found: Any) -> list[str]:
         ["by", found.how],
         ["strength", found.strength],
         ["holds", _holds(average, found.holds_with)],
-        ["accuracy", found.accuracy.words],
+        [f"accuracy{first}", found.accuracy.words],
         ["post-processing", found.assumptions.post_processing],
         ["adversary", found.assumptions.adversary],
     ]

@@ -186,7 +186,7 @@ def _risk_lines(found: dict[str, Any]) -> list[str]:
         lines += grid(risk["priors"], cells, ["prior", "largest R", "largest RR", "average R"])
         lines += _intruder_lines(risk["intruders"])
         lines += _lost_lines(found["utility"])
-        lines.append(say("cli.assess.outside", **risk))
+        lines += [] if found["acceptable"] is None else [say("cli.assess.outside", **risk)]
         lines += [
             f"  {_cell(entry['cell'])}: {entry['records']} records, priors {_span(entry['priors'])}"
             for entry in risk["outside"]

@@ -170,6 +170,9 @@ def tolerance_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Tole
     >>> tolerance_in({"posterior": 0.25, "unless_ratio": 3, "about": "membership"})
     PosteriorUnlessRatio(posterior=0.25, ratio=3.0, box=Box(p0=0.0, p1=1.0, q0=1.0, q1=1.0))
     """
+    whole = (SURETY.keys() | OF_WHOM) & set(mapping) if isinstance(mapping, Mapping) else ()
+    if whole:
+        raise ToleranceError("promises.of_the_whole", key=min(whole))
     _refuse_unknown(mapping, lambda: shape_keys() | PRIORS)
     given = _given(mapping)
     parts = _parts(given, _box(given), folder)

@@ -1609,6 +1609,7 @@ def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
                 yield None, f"{what}: that those before were not written anew needs the ledger"
     if known:
         return
+    yield None, "drawings, and words that explain figures: that none was changed needs the ledger"
     complete = (chain.complete_up_to or {"entry": 0})["entry"]
     if complete < count:
         what = f"entries {complete + 1} to {count} are hashes only"
@@ -1655,7 +1656,7 @@ def check_shown(statement: dict[str, Any], folder: Path) -> Check:
 
 
 FACT = re.compile(r"<dt>[^<]*</dt><dd>([^<]*)<small>([^<]*)</small></dd>")
-CELL = re.compile(r'<td class="figure">([^<]*)')
+CELL = re.compile(r'<td class="figure">([^<]*)(?:<small>([^<]*)</small>)?')
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
@@ -1705,10 +1706,27 @@ def check_first_page(
     if release is None or not release.get("table"):
         return
     tables = re.findall(r"<caption>What was released[^<]*</caption>.*?</table>", text, re.DOTALL)
-    known = {*release["table"]["value"], *release["table"].get("published", ())}
-    odd = [cell for cell in CELL.findall("".join(tables)) if cell and cell not in known]
+    known = released_numbers(release["table"])
+    odd = [cell for cell in CELL.findall("".join(tables)) if any(cell) and cell not in known]
     right = not odd and (len(tables) == 1 or not known)
+    drawn = re.findall(r"chart: Released values of [^<]*</caption>.*?</table>", text, re.DOTALL)
+    rows = [row for table in tables_in("".join(drawn)) for row in table]
+    right = right and all((row[1], f"{row[2]} to {row[3]}") in known for row in rows)
     yield right, "the released numbers in report.html are those of the table"
+
+
+def released_numbers(table: dict[str, Any]) -> set[tuple[str, str]]:
+    """Each number of a table with its interval; or the one that is published in its place."""
+    found = set()
+    for at in range(len(table["value"])):
+        ends, kept = "", table["value"][at]
+        for name, side in (("value", "interval"), ("published", "published")):
+            columns = (name, f"{side}_low", f"{side}_high")
+            x, low, high = (table[key][at] if table.get(key) else None for key in columns)
+            kept = kept if x is None else x
+            ends = ends if None in (x, low, high) else f"{low} to {high}"
+            found.add((kept or "", ends))
+    return found
 
 
 COLUMNS = ("in", "value", "joining")  # of the participant's page
@@ -1767,13 +1785,13 @@ def shown_otherwise(name: str, rows: list[float], total: dict[str, Any], sure: f
     ]
 
 
-def two_figures(x: float) -> float:
-    """A probability in 100, rounded up to two figures, or to one of its complement."""
-    x = 100 * min(1.0, x)
+def two_figures(x: float, crowd: int = 100, side: int = 1) -> float:
+    """A probability in a crowd, rounded to a side at two figures, or to one of its complement."""
+    x = crowd * min(1.0, max(0.0, x))
     parts = 1
-    while parts < 100 and 0 < min(x / 10, 100 - x) * parts < 1 - CLOSE:
+    while parts < 100 and 0 < min(x / 10, crowd - x) * parts < 1 - CLOSE:
         parts *= 10
-    return math.ceil(x * parts - 1e-7) / parts
+    return (math.ceil(x * parts - 1e-7) if side > 0 else math.floor(x * parts + 1e-7)) / parts
 
 
 @cache
@@ -1851,6 +1869,327 @@ def check_series(
     for name in ("report.html", "participant.html"):
         told = SERIES.findall(plain(text_of(folder / name)))
         yield told == wanted, f"{name} tells the place in a series that the entries have"
+
+
+# -- the sentences and the other tables of both pages
+
+FREQUENCY = re.compile(r"(\d[\d,]*(?:\.\d+)?) in (1[0,]*0)\b")
+PARAGRAPH = re.compile(r'<p class="statement">(.*?)</p>', re.DOTALL)
+ADDS = re.compile(r"^- \*\*Most that one unit adds\*\*: (.*)$", re.MULTILINE)
+LINES = {  # of statement.md, by what spending has
+    "parameters": "Parameters of this release",
+    "this": "This release",
+    "account_then": "The account, when this was released",
+    "account_now": "The account now",
+    "remaining": "Remaining",
+    "cap": "Cap",
+}
+Told = tuple[float, float, str]  # within what, and rounded how: up, down, given, or a chance
+
+
+def told_as(wanted: list[Told], text: str) -> bool:
+    """Whether the frequencies of a text are these, in this order."""
+    found = [[float(x.replace(",", "")) for x in pair] for pair in FREQUENCY.findall(text)]
+    good = len(found) == len(wanted)
+    for (count, of), (low, high, how) in zip(found, wanted, strict=False):
+        crowd = int(of)
+        if how == "given":
+            good = good and math.isclose(count, low * crowd, rel_tol=1e-5)
+        elif how == "chance":
+            good = good and -1e-6 <= count - low * crowd <= 0.1 + 1e-6
+        else:
+            side = 1 if how == "up" else -1
+            ends = (two_figures(x, crowd, side) for x in (low - CLOSE, high + CLOSE))
+            good = good and next(ends) <= count <= next(ends)
+    return good
+
+
+def joined_as(total: dict[str, Any], x: float) -> Told:
+    """What a chance x with the unit left out becomes with it in."""
+    low = guess_bound(total, 1, x)
+    searched = total["kind"] in ("concentrated", "approximate-concentrated")
+    return low, max(low, curve_guess(total, 1, x)) + SHOWN if searched else low, "up"
+
+
+def headline(risk: dict[str, Any]) -> dict[str, Any]:
+    """The belief that sentences speak of: at the first promise's own prior, else from 30 %."""
+    rows: list[dict[str, Any]] = risk["beliefs"]
+    usual = [row for row in rows if row["p"] * row["q"] == PRIORS[2]]
+    return ([row for row in rows if row["own"]] or usual)[0]
+
+
+def check_sentences(statement: dict[str, Any], release: dict[str, Any] | None, account: Account,
+                    folder: Path) -> Check:  # fmt: skip
+    """The sentences for everyone have the recomputed figures, the same on both pages."""
+    public, risk = statement["texts"]["public"].split("\n\n"), statement["risk"]
+    page = re.findall(r'<section id="public".*?</section>', text_of(folder / "report.html"), re.S)
+    yield len(page) == 1, "report.html has one section for everyone"
+    shown = [plain(one) for one in PARAGRAPH.findall("".join(page))]
+    rest = shown[len(public) :]
+    yield shown[: len(public)] == public and len(rest) < 2, "report.html has the texts"
+    written = "".join(f"{flat(one)}\n\n" for one in shown)
+    same = f"\n\n{written}## " in text_of(folder / "statement.md")
+    yield same, "statement.md tells everyone what report.html does"
+    if risk is None:
+        return
+    name = re.compile(rf"(?<!\w){re.escape(statement['unit']['subject'])}(?!\w)")
+    row, total = headline(risk), total_of(account.spent, account.terms)
+    x, sure, central = row["p"] * row["q"], row["holds_with"], total["adjacency"] == "add-remove"
+    given, now = (x, x, "given"), (row["upper"], row["upper"], "up")
+    failing = failure_of(sure)
+    chances: list[Told] = [(failing, failing, "chance")] if sure < 1 else []
+    told = name.sub("", public[-2])
+    crowd = int(next(iter(FREQUENCY.findall(told)), ("", "100"))[1].replace(",", ""))
+    least = two_figures(row["lower"], crowd, -1) > 0
+    bound: list[Told] = [given, now] + ([(row["lower"], row["lower"], "down")] if least else [])
+    joins = [given, joined_as(total, x)] if central else []
+    last = name.sub("", public[-1])
+    good = told_as([*bound, *chances, *joins], told) and told_as(chances, last)
+    counts = [float(n.replace(",", "")) for n in NUMBER.findall(FREQUENCY.sub("", told + last))]
+    left = failing * PEOPLE
+    good = good and len(counts) == 2 * len(chances)
+    good = good and (not counts or (counts[0] == PEOPLE and left - CLOSE <= counts[1] < left + 1))
+    yield good, "the sentences for everyone have the recomputed figures"
+    rows: list[Told] = []
+    for one in risk["by_confidence"]:
+        failing = failure_of(one["confidence"])
+        most = beliefs(total, row["p"], row["q"], failing, roughly=True)[1]
+        rows.append((most - CLOSE, most + 1e-3, "up"))
+    told = name.sub("", statement["texts"]["regulator"].split("\n\n")[-2])
+    yield told_as(bound + rows, told), "so have those for a regulator"
+    yield check_ahead(row, release, account, name.sub("", "".join(rest)))
+
+
+def check_ahead(row: dict[str, Any], release: dict[str, Any] | None, account: Account,
+                told: str) -> tuple[bool, str]:  # fmt: skip
+    """The paragraph on what may still follow has the figures of now and of the end."""
+    release = release or {"release_id": None}
+    end, place = end_of(release, account), place_in_series(release, account.charged)
+    wanted: list[Told] = []
+    numbers = {f"{n:,}" for n in (place or ())[:2]}
+    total, sure = total_of(account.spent, account.terms), row["holds_with"]
+    if end is not None:
+        last = total_of(end, account.terms)
+        both = ((last[k] or 0.0, total[k] or 0.0) for k in ("epsilon", "delta", "rho"))
+        if not all(math.isclose(*pair, rel_tol=1e-12) for pair in both):
+            later = 0.99 if sure == 1 and last["kind"] != "pure" else sure
+            x, room = row["p"] * row["q"], 1e-3 if row["about"] == "both" else SHOWN
+            given, now = (x, x, "given"), (row["upper"], row["upper"], "up")
+            most = beliefs(last, row["p"], row["q"], failure_of(later))[1]
+            wanted = [given, now, (most, most + room, "up")]
+            if total["adjacency"] == "add-remove":
+                wanted += [given, joined_as(total, x), joined_as(last, x)]
+            failing = failure_of(later)
+            wanted += [(failing, failing, "chance")] if later < sure else []
+    good = told_as(wanted, told) and numbers >= {*NUMBER.findall(FREQUENCY.sub("", told))}
+    return good, "what may still follow is told with the recomputed figures"
+
+
+def tables_in(page: str) -> list[list[list[str]]]:
+    """The cells of every table of a page, headings left out."""
+    bodies = re.findall(r"<tbody>(.*?)</tbody>", page, re.DOTALL)
+    rows = [re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.DOTALL) for body in bodies]
+    cell = re.compile(r"<t([hd])\b[^>]*>(.*?)</t\1>", re.DOTALL)
+    return [[[plain(x) for _, x in cell.findall(row)] for row in body] for body in rows]
+
+
+def tables_written(text: str) -> list[list[list[str]]]:
+    """The same of Markdown."""
+    blocks = re.findall(r"^\|[-|]+\|\n((?:\| .* \|\n)+)", text, re.MULTILINE)
+    return [[line[2:-2].split(" | ") for line in block.splitlines()] for block in blocks]
+
+
+def down_to(x: float) -> str:
+    """A probability as tables write it, rounded down."""
+    nearest = round(100 * x, 1)
+    if nearest > 100 * x * (1 + 64 * 2.0**-52):
+        nearest = round(nearest - 0.1, 1)
+    return f"{nearest:.1f}".removesuffix(".0") + " %"
+
+
+def accuracy_numbers(row: dict[str, Any]) -> list[tuple[float, float]]:
+    """The numbers that tell how far a statistic is off, each with how far it is rounded up."""
+
+    def sizes(rows: Any) -> list[tuple[float, float]]:
+        found = []
+        for one in rows:
+            share = "rank_share" in one
+            found.append((100 * one["rank_share"], 0.1) if share else (one["half_width"], 0.0))
+            found.append((one["rows"], 0.0))
+        return found
+
+    if "half_width" in row:
+        return [(row["half_width"], 0.0)]
+    if "score_within" in row:
+        return [(row["score_within"], 0.0), (row["candidates"], 0.0)]
+    if "ranks" in row:
+        reach = [(row["interval_ranks"], 0.0)] if "interval_ranks" in row else []
+        return [(row["ranks"], 0.0), *reach, *sizes(row["interval_assumed"] if reach else ())]
+    only = [(row["only_bounds"], 0.0)] if "only_bounds" in row else []
+    return sizes(row.get("assumed", ())) + only
+
+
+def same_accuracy(rows: list[dict[str, Any]], table: list[list[str]], written: Any) -> bool:
+    """Whether a table tells how far each statistic is off."""
+    good = len(rows) == len(table)
+    for row, cells in zip(rows, table, strict=False):
+        found = [float(x.replace(",", "")) for x in NUMBER.findall(cells[1])]
+        wanted = accuracy_numbers(row)
+        good = good and [cells[0], cells[2]] == [
+            written(row["statistic"]),
+            percent(row["interval"]),
+        ]
+        good = good and len(found) == len([x for x, _ in wanted if math.isfinite(x)])
+        near = (x * (1 - CLOSE) <= told <= x * 1.0101 + room
+                for told, (x, room) in zip(found, wanted, strict=False))  # fmt: skip
+        good = good and all(near)
+    return good
+
+
+def check_tables(statement: dict[str, Any], folder: Path) -> Check:
+    """The tables of both pages, and the lines on spending, have the figures of the statement."""
+    page, text = text_of(folder / "report.html"), text_of(folder / "statement.md")
+    shown: dict[str, tuple[Any, Callable[[str], str]]] = {
+        "report.html": (tables_in(page), str),
+        "statement.md": (tables_written(text), flat),
+    }
+    risk, wanted = statement["risk"], {}
+    if risk is not None:
+        rows = sorted(risk["beliefs"], key=lambda row: float(row["p"] * row["q"]))
+        joined = [row for row in rows if row["joined"] is not None]
+        wanted["joining"] = [[up_to(r["p"] * r["q"]), up_to(r["joined"])] for r in joined]
+        row = headline(risk)
+        x, most = row["p"] * row["q"], row["upper"]
+        rows = [one for one in rows if one["about"] == row["about"]]
+        chart = [[up_to(r["p"] * r["q"]), down_to(r["lower"]), up_to(r["upper"])] for r in rows]
+        drawn = shown["report.html"][0]
+        titles = re.findall(r"Of a hundred: (\S+) before, at most (\S+) after", plain(page))
+        told = [(f"{100 * x:.6g}", f"{two_figures(most):g}")]
+        marked = [math.floor(100 * x + 1e-7), math.ceil(100 * most - 1e-7)]
+        counts = [str(n) for n in (marked[0], marked[1] - marked[0], 100 - marked[1])]
+        good = chart in drawn and {*titles} <= {*told}
+        good = good and bool(titles) and counts in [[r[-1] for r in one] for one in drawn]
+        good = good and spent_shown(statement["spending"]["charges"], page)
+        yield good or "<figure" not in page, "the figures beside the charts of report.html"
+    if "mechanisms" in statement:
+        wanted["mechanisms"] = [mechanism_row(call) for call in statement["mechanisms"]]
+    for name, (tables, written) in shown.items():
+        for what, rows in wanted.items():
+            cells = [[written(cell) for cell in row] for row in rows]
+            yield not cells or cells in tables, f"{name}: the table of {what}"
+        off = statement.get("accuracy")
+        three = [one for one in tables if all(len(row) == 3 for row in one)]
+        good = not off or any(same_accuracy(off, one, written) for one in three)
+        yield good, f"{name}: how far each statistic is off"
+        if "history" in statement:
+            good = history_shown(statement["history"], tables, written)
+            yield good, f"{name}: charges and decisions"
+
+
+def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folder: Path) -> Check:
+    """The lines and the sentences on both pages that have figures of the statement."""
+    page, text = plain(text_of(folder / "report.html")), text_of(folder / "statement.md")
+    said = re.findall(r"This promise allow(?:s|ed) (.*?) for everything", page)
+    limits = [amount(read_amount(one["limit"]), -1) for one in statement["promises"]]
+    good = len(said) == len(limits) and all(map(same_figures, said, limits))
+    yield good, "report.html tells what each promise allows"
+    decided = [row.get("promise_id") for row in statement.get("history", ())]
+    for one in statement["promises"]:
+        more, sentence = decided.count(one["id"]), one["sentence"]
+        good = page.count(sentence) >= 2 + more and text.count(flat(sentence)) >= 1 + more
+        yield good, f"both pages have it wherever it stands: {sentence}"
+    spending, guarantee = statement["spending"], statement["guarantee"]
+    told = dict(spending)
+    if release is not None and guarantee["kind"] != "none":
+        told["parameters"] = guarantee
+    for part, label in LINES.items():
+        found = re.findall(rf"^- \*\*{label}\*\*: (.*)$", text, re.MULTILINE)
+        amounts, left = told.get(part), spending["cap"] if part == "remaining" else None
+        good = len(found) == (amounts is not None) or part == "parameters"
+        good = good and (not amounts or all(same_figures(one, amounts, left) for one in found))
+        yield good, f"statement.md: {label.lower()}"
+    risk = statement["risk"]
+    sure = {row["holds_with"] for row in risk["beliefs"]} if risk else set()
+    sure |= {one["keys"].get("confidence") for one in statement["promises"]}
+    left = risk["beyond"]["up_to"] if risk and risk["beyond"] else -1.0
+    for name, whole in (("report.html", page), ("statement.md", text)):
+        levels = re.findall(r"this holds with probability ([\d.]+ %) over", whole)
+        good = {*levels} <= {percent(one) for one in sure if one}
+        beyond = re.findall(r"Of ([\d,]+) units expect up to ([\d,.]*\d)", whole)
+        good = good and bool(beyond) == (left >= 0)
+        for pair in beyond:
+            of, most = (float(one.replace(",", "")) for one in pair)
+            good = good and of == PEOPLE and left - CLOSE <= most < left + 1
+        yield good, f"{name}: how surely, and how many are left out"
+    if release is None:
+        yield f"· {spending['entries']} entries of" in page, "report.html: the number of entries"
+        return
+    same = f"**Release**: {release['release_id']}\n" in text
+    same = same and f"Release {release['release_id']} ·" in page
+    entry = spending["entry"]
+    same = same and f"**Ledger entry**: {entry['seq']}, `{entry['hash']}`\n" in text
+    yield same, "both pages name the release, statement.md its entry"
+    if release.get("table"):
+        known = f"intervals that hold with probability {release['interval']} over the noise"
+        yield known in page, "report.html: how surely the intervals hold"
+    bounds, adds = statement["contribution_bounds"], ADDS.findall(text)
+    names, rest = sorted(bounds, key=len, reverse=True), "".join(adds)
+    for name in names:
+        rest = rest.replace(flat(name), "")
+    numbers = {f"{n:,}" for one in bounds.values() for n in one.values() if type(n) is int}
+    same = len(adds) == 1 and {*NUMBER.findall(rest)} <= numbers
+    same = same and adds[0] in flat(page.replace("|at most ", "\0")).split("\0", 1)[-1]
+    yield same, "both pages tell what one unit adds at most"
+
+
+def spent_shown(charges: list[dict[str, Any]], page: str) -> bool:
+    """Whether the table beside the chart of an account has what every charge left spent."""
+    drawn = re.findall(r"chart: What the account has spent[^<]*</caption>.*?</table>", page, re.S)
+    rows = [row for table in tables_in("".join(drawn)) for row in table]
+    spent = [one["spent"] for one in charges if one["spent"] is not None][-len(rows) or None :]
+    kinds = [next((k for k in ("epsilon", "rho") if one[k] is not None), "rho") for one in spent]
+    nothing = dict.fromkeys(("epsilon", "delta", "rho"))
+    wanted = [nothing | {kind: one[kind]} for kind, one in zip(kinds, spent, strict=True)]
+    return all(same_figures(row[-1], one) for row, one in zip(rows, wanted, strict=False))
+
+
+def history_shown(
+    history: list[dict[str, Any]], tables: list[list[list[str]]], written: Callable[[str], str]
+) -> bool:
+    """Whether the tables of an account have its charges and decisions, with their amounts."""
+    nothing = dict.fromkeys(("epsilon", "delta", "rho"))
+    charged = [row for row in history if row["kind"] in ("reserve", "slot", "charge", "plan")]
+    decided = [row for row in history if row["kind"] in ("open", "grant", "promise", "withdraw")]
+    sized = {len(one[0]): one for one in reversed(tables) if one}
+    first, second = sized.get(8, []), sized.get(5, [])
+    good = len(first) == len(charged) and len(second) == len(decided)
+    for row, cells in zip(charged, first, strict=False):
+        name, purpose = row.get("release_id") or row.get("plan_id"), written(row["purpose"])
+        told = [cells[0], cells[1], cells[2], cells[4]]
+        good = good and told == [str(row["entry"]), row["at"][:10], name, purpose]
+        good = good and same_figures(cells[5], row.get("cost", nothing))
+        good = good and same_figures(cells[7], row["spent"])
+        slot = str(row["slot"]) if row["kind"] == "slot" else ""
+        good = good and re.findall(r"(?<!\w)\d+(?!\w)", cells[3]) == [slot] * bool(slot)
+    for row, cells in zip(decided, second, strict=False):
+        who = [row.get(name) for name in ("approver", "reason")]
+        told = ["–" if one is None else written(one) for one in who]
+        good = good and [cells[0], cells[1], *cells[3:]] == [
+            str(row["entry"]),
+            row["at"][:10],
+            *told,
+        ]
+        good = good and ("add" not in row or same_figures(cells[2], row["add"]))
+    return good
+
+
+def mechanism_row(call: dict[str, Any]) -> list[str]:
+    """One mechanism as tables have it."""
+    made = [call["statistic"], call["part"], call["mechanism"]]
+    if "l1" not in call:
+        return [*made, "–", f"α = {call.get('alpha', '')}"]
+    norm = "l2" if call["epsilon"] is None else "l1"
+    return [*made, f"{norm.upper()} {call[norm]:,.6g}", f"{call['scale']:,.6g}"]
 
 
 # -- the statement says what the release says
@@ -2045,6 +2384,9 @@ class Report:
         self.note("beliefs", check_learned(statement, account))
         self.note("a text", check_shown(statement, folder))
         self.note("the first page", check_first_page(statement, release, folder))
+        self.note("a sentence", check_sentences(statement, release, account, folder))
+        self.note("a table", check_tables(statement, folder))
+        self.note("a line", check_lines(statement, release, folder))
         if release is not None:
             page = check_participant(statement, release, account, folder)
             self.note("the participant's page", page)

@@ -184,6 +184,8 @@ def plan(
         adjacency_of(by_budget(mechanism, 1.0), asked.adjacency.value)
     pure = kind == "epsilon" and spent == 0 and not delta_total
     asked = _settled(asked, pure, strength)
+    if mechanism is None and strength not in (None, "generic"):
+        raise InputError("series.strength_needs_mechanism", strength=strength)
     _check_deltas(spent, delta_total, asked, len(split.weights))
     limits = limits_of(asked)
     drawn = _Drawn(split, kind, spent, mechanism, sensitivity, asked.adjacency)

@@ -218,11 +218,12 @@ def _is_line(text: Any) -> bool:
     return isinstance(text, str) and bool(text.strip()) and text.isprintable()
 
 
-def randomize(survey: Survey, answer: str) -> str:
+def randomize(survey: Survey | str | Path, answer: str) -> str:
     """Return what a respondent with this answer reports; it runs where the answer is.
 
     Under unary encoding a report has one digit for each answer, 1 where it is ticked.
     """
+    survey = survey if isinstance(survey, Survey) else survey_in(survey)[0]
     if answer not in survey.answers:
         raise InputError("surveys.not_an_answer", answers=", ".join(survey.answers[:10]))
     a, b = survey.weights
@@ -334,12 +335,15 @@ class Estimate(Tabular):
         return f"Estimate({self.respondents} respondents, {len(self.rows)} answers)"
 
 
-def estimate(survey: Survey, reports: Iterable[str], *, interval: float = 0.95) -> Estimate:
+def estimate(
+    survey: Survey | str | Path, reports: Iterable[str], *, interval: float = 0.95
+) -> Estimate:
     """Return the estimated share of each answer, from reports as `randomize` makes them.
 
     What is no possible report is left out and counted. Estimated shares may lie below 0 or above 1:
     they are unbiased; their intervals do not.
     """
+    survey = survey if isinstance(survey, Survey) else survey_in(survey)[0]
     if not 0 < interval < 1:
         raise InputError("surveys.interval", interval=interval)
     held: Counter[int] = Counter()
