@@ -190,7 +190,7 @@ def _asked(look: Preview) -> None:
 
 def _warned(look: Preview) -> None:
     """Say on standard error what a person should have seen who is not asked."""
-    for sentence in look.warnings:
+    for sentence in look.unasked:
         _tell(sentence)
 
 

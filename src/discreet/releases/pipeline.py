@@ -67,11 +67,11 @@ class Preview(Tabular):
         return (*self.plan.warnings, *([] if elsewhere is None else [elsewhere]))
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Those of the notes that may change somebody's mind."""
+    def unasked(self) -> tuple[str, ...]:
+        """The warnings and notes that are told where nobody is asked whether to go on."""
         used_up = text("charge.promise_used_up")
         last = (note for note in self.outlook.notes if note == used_up)
-        return (*self.plan.as_written, *self.plan.notes, *last)
+        return (*self.warnings, *self.plan.as_written, *self.plan.notes, *last)
 
     @property
     def refused(self) -> DiscreetError | None:
