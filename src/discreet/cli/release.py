@@ -151,7 +151,7 @@ def release(
         confirm=yes or asks,  # what is asked before the charge names earlier runs, too
         say=_tell,
         progress=progress if sys.stderr.isatty() else None,
-        before_charge=_asked if asks else _warned,
+        before_charge=_asked if asks else _unasked,
         **run,
     )
     said = made.to_dict()
@@ -188,7 +188,7 @@ def _asked(look: Preview) -> None:
         raise typer.Abort
 
 
-def _warned(look: Preview) -> None:
+def _unasked(look: Preview) -> None:
     """Say on standard error what a person should have seen who is not asked."""
     for sentence in look.unasked:
         _tell(sentence)
