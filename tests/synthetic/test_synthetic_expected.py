@@ -12,7 +12,9 @@ import pytest
 
 from discreet.cli import main
 from discreet.errors import InputError
-from discreet.synthetic import Synthesizer, expected_risk, risk
+from discreet.guarantees import Adjacency, PureDP
+from discreet.ledger import Ledger
+from discreet.synthetic import Synthesizer, expected_risk, risk, synthesize
 
 SPEC: dict[str, Any] = {
     "account": "patients",
@@ -74,3 +76,25 @@ def test_what_it_needs(changes: dict[str, Any], says: str) -> None:
     keys = {k: v for k, v in (SPEC | changes).items() if v is not None}
     with pytest.raises(InputError, match=says):
         expected_risk(keys)
+
+
+def test_without_a_region_nobody_is_said_to_be_inside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"p{place},{'ny'[place >= 900]}" for place in range(1000)]
+    Path("data.csv").write_text("\n".join(["id,yes", *rows]) + "\n")
+    Path("spec.yaml").write_text(json.dumps(SPEC | {"source": "data.csv"}))
+    cap = PureDP(2000.0, adjacency=Adjacency.REPLACE)
+    terms = {"unit": "person", "adjacency": "replace", "filter": "pure"}
+    ledger = Ledger.open("sqlite:///ledger.db")
+    ledger.open_account("patients", cap=cap, approver="A", reason="test", **terms)
+    made = synthesize("spec.yaml")
+    file = str(next(Path("out").glob(f"{made.release_id}/*.csv")))
+    told = []
+    for region in ((), ("--region", "RR <= 1000")):
+        with pytest.raises(SystemExit):
+            main(["assess", "spec.yaml", "--candidate", file, *region])
+        told.append("".join(capsys.readouterr()))
+    assert "No region given." in told[0]
+    assert ["fall outside" in text for text in told] == [False, True]

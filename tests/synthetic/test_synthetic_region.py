@@ -235,15 +235,3 @@ def test_the_largest_budget_in_closed_form():
     assert Region.thresholds(absolute=0.8).largest_epsilon() is None
     assert Region.parse("R >= 0").largest_epsilon() == math.inf
     assert Region.parse("RR <= 10").largest_epsilon() < math.log(10)
-
-
-def test_without_a_region_nobody_is_said_to_be_inside_it() -> None:
-    from discreet.cli.synthetic import _risk_lines
-    from discreet.synthetic import assess
-
-    told = [
-        "\n".join(_risk_lines(assess([999, 1], [997, 3], epsilon=1000, **keys).to_dict()))
-        for keys in ({}, {"region": "RR <= 1.5"})
-    ]
-    assert "No region given." in told[0]
-    assert ["fall outside" in text for text in told] == [False, True]
