@@ -399,6 +399,8 @@ def test_the_sentences_of_both_pages_have_recomputed_figures(
     made_one = story(tmp_path, BASE | {"tolerance": keys, "series": {"releases": 12}})
     folder = report(made_one.release_id, ledger=made_one.ledger).folder
     assert problems(folder) == []
+    first = (folder / "report.html").read_text(encoding="utf-8").split('<section id="curator"')[0]
+    assert "for values too, in participant.html" in first
     assert any("needs the ledger" in line for line in answered(folder)["unproven"])
     for name in ("report.html", "statement.md"):
         text = (folder / name).read_text(encoding="utf-8")

@@ -63,7 +63,7 @@ def page(
     of_release = statement.release_id is not None
     told = _curator(statement, pictures) if of_release else _history(statement, pictures)
     sections = {
-        "facts": _facts(statement, shown),
+        "facts": _facts(statement, shown, later),
         "curator" if of_release else "history": told,
         "public": _public(statement, pictures, later),
         "series": _paragraphs([say("reports.page.lead.series")]) + _figure(pictures.get("account")),
@@ -107,7 +107,7 @@ def page(
 # -- page one
 
 
-def _facts(statement: Statement, shown: dict[str, str]) -> str:
+def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
     facts = statement.facts
     of_release = statement.release_id is not None
     bounds = say("reports.page.at_most", bounds=shown["bounds"]) if of_release else ""
@@ -133,7 +133,7 @@ def _facts(statement: Statement, shown: dict[str, str]) -> str:
     promised = _paragraphs(promise_lines(facts["promises"], plain=True), "statement")
     return (
         f'{promised}<dl class="facts">{listed}</dl><div class="pair"><div>'
-        f"{_heading('reports.page.section.odds')}{_odds(statement, shown)}</div>"
+        f"{_heading('reports.page.section.odds')}{_odds(statement, shown, later)}</div>"
         f"<div>{_heading('reports.not_protected.title')}"
         f'<ul class="plain">{unprotected(statement)}</ul></div></div>'
     )
@@ -157,7 +157,7 @@ def _parameters(facts: Any) -> list[tuple[str, str, str]]:
     return [first, ("delta", number(delta, "up", figures), small)]
 
 
-def _odds(statement: Statement, shown: dict[str, str]) -> str:
+def _odds(statement: Statement, shown: dict[str, str], later: str) -> str:
     facts = statement.facts
     if facts["risk"] is None:
         return _paragraphs([str(facts["guarantee"]["reason"])])
@@ -166,6 +166,9 @@ def _odds(statement: Statement, shown: dict[str, str]) -> str:
         probability_text(facts["learned"]),
         say("reports.page.against", adversary=shown["adversary"]),
     ]
+    if later:
+        where = "account" if statement.release_id is None else "release"
+        notes.insert(0, say(f"reports.page.so_far.{where}"))
     if "beyond" in shown:
         notes.append(say("reports.page.left_out", beyond=shown["beyond"]))
     return _table(learned_table(facts["learned"]), caption) + _paragraphs([" ".join(notes)], "lead")
