@@ -251,7 +251,7 @@ def test_rows_that_a_killed_run_spilled_are_removed_by_the_next_one(
     running = subprocess.Popen([sys.executable, "-c", SPILLING], cwd=tmp_path)
     try:
         until = time.monotonic() + 120
-        while not any(f.stat().st_size for f in home.glob("discreet-*/duckdb_temp*")):
+        while not any(f.stat().st_size for f in home.glob("discreet-*/blocks*/*")):
             assert running.poll() is None, "it ended before it spilled"
             assert time.monotonic() < until
             time.sleep(0.01)
@@ -270,7 +270,7 @@ def test_rows_that_a_killed_run_spilled_are_removed_by_the_next_one(
     finally:
         running.kill()
         running.wait()
-    assert any(left.glob("duckdb_temp*")), "what was spilled is still there"
+    assert any(left.glob("blocks*/*")), "what was spilled is still there"
     spilling.remove_abandoned.cache_clear()
     spill = spilling.Spill()  # as the next run does
     assert set(home.iterdir()) == {spill.path, *others}
