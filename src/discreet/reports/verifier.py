@@ -2022,9 +2022,13 @@ def accuracy_numbers(row: dict[str, Any]) -> list[tuple[float, float]]:
         return [(row["half_width"], 0.0)]
     if "score_within" in row:
         return [(row["score_within"], 0.0), (row["candidates"], 0.0)]
+    if "ranks" in row and "interval_ranks" not in row:
+        return [(row["ranks"], 0.0)]
     if "ranks" in row:
-        reach = [(row["interval_ranks"], 0.0)] if "interval_ranks" in row else []
-        return [(row["ranks"], 0.0), *reach, *sizes(row["interval_assumed"] if reach else ())]
+        told = [one for one in row["interval_assumed"] if one["rank_share"] < 1]
+        all_of = [one["rows"] for one in row["interval_assumed"] if one["rank_share"] >= 1]
+        reach = [(row["ranks"], 0.0), (row["interval_ranks"], 0.0), *sizes(told)]
+        return reach + ([(max(all_of), 0.0)] if all_of else [])
     only = [(row["only_bounds"], 0.0)] if "only_bounds" in row else []
     return sizes(row.get("assumed", ())) + only
 
