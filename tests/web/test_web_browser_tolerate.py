@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -272,3 +273,23 @@ def test_the_menu_leads_to_each_screen_as_it_was_left(page_at: Callable[..., Any
     page.locator(".name a").click()  # the name of the page begins anew
     settled(page)
     assert page.locator("[name=after]").input_value() != "20"
+
+
+def test_the_menu_cannot_be_pressed_before_it_leads_to_what_was_left(
+    page_at: Callable[..., Any],
+) -> None:
+    page = settled(page_at("/tolerate"))
+    page.fill("[name=after]", "20")
+    until(page, "location.search.includes('after=20')")
+
+    held: list[Any] = []  # the script has not come yet, as on a busy machine
+    page.route("**/static/discreet.js", lambda route: held.append(route))
+    page.goto(page.url.split("/tolerate")[0] + "/cost", wait_until="commit")
+    way = page.get_by_role("navigation").get_by_text("Tolerate")
+    with pytest.raises(import_module("playwright.sync_api").TimeoutError):
+        way.click(timeout=1000)
+    held.pop().continue_()
+    page.unroute("**/static/discreet.js")
+    way.click()
+    page.wait_for_url("**/tolerate*")
+    assert "after=20" in page.url
