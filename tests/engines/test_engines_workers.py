@@ -85,14 +85,13 @@ keyed = st.lists(
 @given(keyed, st.integers(1, 8), st.integers(1, 9))
 @example([(1, 0, n % 4) for n in range(40)], 3, 7)  # one unit goes on over many batches
 @example([(n, 0, 0) for n in range(6)], 1, 1)
-def test_the_first_of_sorted_keys_are_kept(
+def test_the_first_keys_of_each_unit_are_kept(
     rows: list[tuple[int, int, int]], most: int, batch: int
 ) -> None:
     """Unit, priority and payload in one key. Rows of one priority at the limit may stand for each
     other; all that is better than them is kept, and nothing that is worse."""
-    keys = np.sort(np.array([unit << 5 | rank << 2 | rest for unit, rank, rest in rows], np.int64))
-    batches = [keys[at : at + batch] for at in range(0, len(keys), batch)]
-    kept = np.concatenate([*first_of_units(batches, most, 5, 2)]).tolist()
+    keys = np.array([unit << 5 | rank << 2 | rest for unit, rank, rest in rows], np.int64)
+    kept = np.concatenate([*first_of_units(keys, most, 5, 2, batch=batch)]).tolist()
     assert not Counter(kept) - Counter(keys.tolist())
     found = [(key >> 5, key >> 2 & 7) for key in kept]
     for unit in {row[0] for row in rows}:
@@ -107,7 +106,7 @@ def test_lots_are_drawn_among_all_rows_of_one_priority() -> None:
     """
     ranks = [0, 1, 1, 1, 1, 1, 2]
     keys = np.array([u << 8 | r << 3 | i for u in range(3_000) for i, r in enumerate(ranks)])
-    kept = np.concatenate([*first_of_units([keys], 2, 8, 3)])
+    kept = np.concatenate([*first_of_units(keys, 2, 8, 3)])
     counts = np.bincount(kept & 7, minlength=7)
     assert counts[0] == 3_000
     assert counts[6] == 0

@@ -325,9 +325,8 @@ class DuckDB(SQLEngine):
     def _sorted(self, keys: Any, count: int, most: int, below: int, width: int) -> Any:
         """Return the keys that are kept of all keys, sorted at once."""
         with self._reading_rows(keys, count) as batches:
-            found = workers.sorted_keys((batch.column(0).to_numpy() for batch in batches), count)
-            slices = (found[start : start + _BATCH] for start in range(0, len(found), _BATCH))
-            kept = map(pa.array, workers.first_of_units(slices, most, below, width))
+            found = workers.gathered((batch.column(0).to_numpy() for batch in batches), count)
+            kept = map(pa.array, workers.first_of_units(found, most, below, width))
             return self._held(kept, at_once=True)
 
     def _by_place(

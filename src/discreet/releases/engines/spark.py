@@ -53,7 +53,7 @@ import pyarrow.dataset
 from ibis.config import Config
 
 from discreet.errors import DataError, InputError, SpecError
-from discreet.releases.engines import workers
+from discreet.releases.engines import file_of, workers
 from discreet.releases.engines.base import TEXTS, Column, Query
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import (
@@ -227,9 +227,10 @@ class Spark(SQLEngine):
         name = source.removeprefix(_PREFIX)
         if not name or name.lower().endswith((".csv", ".csv.gz")):
             raise SpecError("engines.spark.source", source=source)
-        stored, few_rows = "/" in name or name.lower().endswith(".parquet"), False
-        if stored and "://" not in name:
-            path = path_of(name)
+        file, few_rows = file_of(source), False
+        stored = file is not None or "://" in name  # the second: wherever Spark can read
+        if file is not None:
+            path = path_of(file)
             if not path.exists():
                 raise SpecError("engines.spark.no_file", source=source, path=path)
             name = f"file:{path.resolve()}"  # Spark takes it as it stands, blanks and all

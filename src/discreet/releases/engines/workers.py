@@ -1,7 +1,7 @@
-"""What NumPy does to bound: over keys that DuckDB has sorted, and in Spark's Python workers.
+"""What NumPy does to bound: over rows that DuckDB has read, and in Spark's Python workers.
 
-DuckDB. A key is one integer: the unit, below it the priority, below that what a row carries. They
-are sorted, and `first_of_units` keeps the first of each unit. Where the bits of a priority do not
+DuckDB. A key is one integer: the unit, below it the priority, below that what a row carries.
+`first_of_units` sorts them and keeps the first of each unit. Where the bits of a priority do not
 tell the last row that is kept from the next, lots are drawn among all rows that share them: they
 stand for the bits that had no room. Units that are texts or wide numbers, and rows that do not fit
 in memory, are bounded as for Spark, with `Blocks` in place of the exchange.
@@ -42,8 +42,7 @@ TEXT_BLOCKS = f"{BLOCKS}, lengths binary"
 """The columns of the blocks, for Spark."""
 _NAMES = [column.split()[0] for column in TEXT_BLOCKS.split(", ")]
 
-BATCH = 1 << 17
-"""How many sorted keys are looked at at once."""
+_BATCH = 1 << 17  # how many sorted keys are looked at at once
 LEAST_PRIORITY = 8
 """The fewest bits of a priority beside which the rest of a key may stand."""
 # Twelve bits are left to the rank: of a unit's rows one pair in 4,096 has to be sorted again.
@@ -51,22 +50,22 @@ _WIDEST = 52
 
 
 def first_of_units(
-    sorted_: Iterable[Keys], most: int, below: int, width: int, chance: Any = None
+    keys: Keys, most: int, below: int, width: int, chance: Any = None, batch: int = _BATCH
 ) -> Iterator[Keys]:
-    """Yield, of batches of sorted keys, the first `most` of each unit.
+    """Sort keys in place, and yield the first `most` of each unit.
 
     A key has its unit above the lowest `below` bits, and its priority above the lowest `width`.
     """
     import numpy as np
 
-    begun, chance = np.empty(0, np.int64), chance or np.random.default_rng()
-    for batch in sorted_:
-        keys = np.concatenate((begun, batch))
-        # The last unit of a batch may go on in the next.
-        end = int(np.searchsorted(keys, keys[-1] >> below << below)) if len(keys) else 0
-        begun = keys[end:]
-        yield _first(keys[:end], most, below, width, chance)
-    yield _first(begun, most, below, width, chance)
+    chance = chance or np.random.default_rng()
+    keys.sort()
+    start = 0
+    while start < len(keys):
+        last = keys[min(start + batch, len(keys)) - 1] | ((1 << below) - 1)
+        end = int(np.searchsorted(keys, last, side="right"))  # with all rows of its last unit
+        yield _first(keys[start:end], most, below, width, chance)
+        start = end
 
 
 def _first(keys: Keys, most: int, below: int, width: int, chance: Any) -> Keys:
@@ -87,8 +86,8 @@ def _first(keys: Keys, most: int, below: int, width: int, chance: Any) -> Keys:
     return keys[kept]
 
 
-def sorted_keys(batches: Iterable[Keys], about: int) -> Keys:
-    """Return all keys in order, in one array that grows if there are more than told."""
+def gathered(batches: Iterable[Keys], about: int) -> Keys:
+    """Return all keys in one array, which grows if there are more than told."""
     import numpy as np
 
     keys, end = np.empty(about, np.int64), 0
@@ -97,9 +96,7 @@ def sorted_keys(batches: Iterable[Keys], about: int) -> Keys:
         if end > len(keys):
             keys.resize(end + end // 4, refcheck=False)
         keys[start:end] = batch
-    found = keys[:end]
-    found.sort()
-    return found
+    return keys[:end]
 
 
 class Blocks:
@@ -273,9 +270,7 @@ def drawn_least(
     if not enough:
         yield least(np.concatenate(units).astype(np.int64), keys, most)
         return
-    keys.sort()
-    batches = (keys[at : at + BATCH] for at in range(0, len(keys), BATCH))
-    yield from first_of_units(batches, most, width + room, width, chance)
+    yield from first_of_units(keys, most, width + room, width, chance)
 
 
 def least(units: Keys, ranks: Keys, most: int) -> Keys:
