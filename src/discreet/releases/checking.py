@@ -37,7 +37,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from discreet.errors import InputError, PolicyError, SpecError
 from discreet.frames import JsonReady, Tabular, columns_from
-from discreet.releases.charge import spent_of
+from discreet.releases.charge import assumed_account, spent_of
 from discreet.releases.drawing import draw, with_found_keys
 from discreet.releases.engines import file_of, is_csv, opened
 from discreet.releases.engines.base import Column, Engine, fields
@@ -80,6 +80,13 @@ class Checked(Tabular):
         """What the release would charge."""
         return spent_of(self.plan.pricing.charges)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of it; where it matters, for which account it is priced."""
+        assumed = assumed_account(self.plan.spec, self.plan.pricing.charges)
+        said = (*self.plan.as_written, *self.plan.notes, *self.hints)
+        return tuple(dict.fromkeys(said if assumed is None else (assumed, *said)))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON-ready values."""
         return {
@@ -90,7 +97,7 @@ class Checked(Tabular):
             "spent": self.spent,
             "cut": self.plan.cut(),
             "warnings": list(self.plan.warnings),
-            "notes": [*dict.fromkeys((*self.plan.as_written, *self.plan.notes, *self.hints))],
+            "notes": list(self.notes),
             **self.plan.to_dict(),
         }
 
