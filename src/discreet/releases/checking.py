@@ -44,7 +44,7 @@ from discreet.releases.engines.base import Column, Engine, fields
 from discreet.releases.formula import kind_declared
 from discreet.releases.planning import Plan, Planned, plan_of
 from discreet.releases.pricing import require_own
-from discreet.releases.rows import Schema, columns_read, hints, joined, sampled, shaped
+from discreet.releases.rows import Schema, columns_read, hints, joined, read_as, sampled, shaped
 from discreet.releases.source import Source, options_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import Answer, Measured, Noisy, decimal
@@ -141,6 +141,11 @@ def check(
                 name: "untyped" if csv and name in assumed else "number" for name in seen
             }
             plan = plan_of(asked.as_shaped(), kinds | known)
+            if csv:
+                named = columns_read(asked, (*asked.let, *asked.per_unit))
+                read = read_as(asked, {**dict.fromkeys(named, "untyped"), **assumed, **known})
+                source = set(_read(asked, read))  # of a table that is joined nothing is known
+                plan = replace(plan, assumed_types={n: read[n] for n in read if n in source})
             return Checked(plan, "assumed", assumed | known, tuple(hints(asked)))
     # A protected table that is joined is data, as the source is: with assumed columns it is closed.
     hidden = [join for join in asked.join if assumed and not join.public]
@@ -150,7 +155,8 @@ def check(
     there = by | looked_up | known
     both = joined(Schema(there), asked, opening).columns
     looked_up |= {name: kind for name, kind in both.items() if name not in there}
-    plan = plan_of(asked, shaped(Schema(assumed | looked_up | known), asked).columns)
+    every = assumed | looked_up | known
+    plan = plan_of(asked, shaped(Schema(every), asked).columns, source=every)
     own = {name: kind for name, kind in assumed.items() if name not in looked_up}
     return Checked(plan, basis, own | known)
 

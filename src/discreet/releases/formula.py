@@ -493,6 +493,14 @@ def columns_in(term: Term) -> Iterator[str]:
         yield from columns_in(part)
 
 
+def casts(term: Term) -> Iterator[tuple[str, Type]]:
+    """Yield the columns without a type in a resolved formula, each with the type read in it."""
+    for part in term.parts:
+        if part.op == "column" and term.op == f"as {term.type}" and part.type == "untyped":
+            yield part.value, term.type
+        yield from casts(part)
+
+
 def tested_for_null(term: Term) -> Iterator[str]:
     """Yield the columns that are tested with `is null` in a formula."""
     for part in term.parts:
