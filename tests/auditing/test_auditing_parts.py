@@ -36,7 +36,7 @@ from discreet.auditing.neighbours import TARGET, neighbours
 from discreet.auditing.path import Replay, columns_of, opened, raised, trial
 from discreet.charts import promised_against_seen, save
 from discreet.cli.auditing import audit as command
-from discreet.errors import GuaranteeError, InputError
+from discreet.errors import GuaranteeError, InputError, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.spec import load
@@ -229,6 +229,13 @@ class TestRaisedPlan:
     def test_the_kind_of_the_budget_stays(self, budget: Any, wanted: Any) -> None:
         assert raised(load(spec(budget=budget)), 2.0).pricing.charges in ((wanted,), (PureDP(2.0),))
 
+    @pytest.mark.parametrize("key", ["promise", "tolerance"])
+    def test_a_promise_is_replaced_by_the_budget_under_either_name(self, key: str) -> None:
+        promised = {key: {"ratio": 3, "every_output": True}}
+        plan = raised(load(spec(budget=None, **promised)), 2.0)
+        assert plan.pricing.charges == (PureDP(2.0),)
+        assert plan.spec.promised() is None  # else the release of the audit would break it
+
     def test_mechanism_and_shares_stay(self) -> None:
         asked = load(
             spec(
@@ -336,6 +343,19 @@ class TestAudit:
         assert not broken.passed
         assert broken.to_dict()["epsilon_lower"] > 1
         assert "NOT" in repr(broken)
+
+    def test_it_says_for_which_account_a_promise_with_a_confidence_was_priced(self) -> None:
+        promise = {"ratio": 3, "confidence": 0.99}
+        for mechanism, filter_ in {"auto": "pure", "gaussian": "zcdp"}.items():
+            given = spec(budget=None, promise=promise, mechanism=mechanism)
+            assert f"the filter {filter_}" in audit(given, trials=100, draws=1).to_dict()["note"]
+        assert "ledger" not in audit(spec(), trials=100, draws=1).to_dict()["note"]
+
+    def test_what_its_account_alone_could_price_is_refused_without_a_word_on_the_account(
+        self,
+    ) -> None:
+        with pytest.raises(SpecError, match="no ledger is read"):
+            audit(spec(budget=None))
 
     def test_the_worst_pair_is_the_one_that_came_nearest(self) -> None:
         of = {"event": "", "hits": (0, 0), "trials": 1}

@@ -30,7 +30,7 @@ from discreet.ledger.entries import canonical, digest
 from discreet.ledger.promises import Registered
 from discreet.ledger.store import Row
 from discreet.ledger.verification import recomputed
-from discreet.promises import Posterior, Promise, Ratio, Surety, priors, promise_in
+from discreet.promises import Formula, Posterior, Promise, Ratio, Surety, priors, promise_in
 from discreet.promises.promise import name_of
 from discreet.rounding import number as figures
 from soaking import examples
@@ -313,6 +313,15 @@ def test_every_promise_is_read_back_as_it_was(
     assert ledger.verify().verified
     json.dumps(ledger.show("clinic").to_dict(), allow_nan=False)
     json.dumps([made.to_dict() for made in ledger.made_promises("clinic")], allow_nan=False)
+
+
+def test_a_formula_that_would_be_refused_if_it_were_typed_now_is_kept(opened: Opened) -> None:
+    """An account is bound by what it promised when a comma between digits was two numbers."""
+    ledger = opened(cap=None, promise=Promise(Formula("max(3,2/p)")))
+    (standing,) = ledger.promises("clinic")
+    assert "max(3,2/p)" in standing.sentence
+    ledger.charge("clinic", PureDP(0.1), purpose="test", who="me")
+    assert ledger.verify().verified
 
 
 # -- nothing charged passes it

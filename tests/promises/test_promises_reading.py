@@ -142,6 +142,26 @@ def test_what_differs_has_another_id() -> None:
     assert len(ids) == len(others) + 1
 
 
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"profile": "max(0,25/p, 3)"},
+        {"profile": "0,25/p"},
+        {"all": [{"ratio": 9}, {"profile": "max(3, 0,25/p)"}]},
+    ],
+)
+def test_a_decimal_comma_in_a_formula_is_refused_as_it_is_typed(keys: dict[str, Any]) -> None:
+    """As two numbers, max(0,25/p, 3) allows a hundredfold of what was meant."""
+    with pytest.raises(InputError, match="0,25 in the formula") as caught:
+        promise_in(keys)
+    assert caught.value.next == "Write 0.25 for a decimal, or 0, 25 for two numbers."
+    with pytest.raises(InputError, match="may be a decimal"):
+        promised("max(0,25/p, 3)")
+    # One that an account has is read as it was, and two numbers with a space stay two.
+    assert promise_in(keys | {"profile": "max(3,2/p)"}, stored=True).id
+    assert promise_in({"profile": "max(3,0.25/p)"}).id != promise_in({"profile": "max(3, 2)"}).id
+
+
 CONTRADICTIONS: list[tuple[dict[str, Any], str]] = [
     ({"about": "membership", "box": [0, 1, 1, 1]}, "about and box"),
     ({"about": "both", "box": [0, 1, 0, 1]}, "about and box"),

@@ -71,6 +71,16 @@ def test_a_check_costs_what_the_release_would(spec: Path) -> None:
     assert discreet.check(spec).plan.to_dict() == discreet.preview(spec).plan.to_dict()
 
 
+def test_a_check_says_for_which_account_a_promise_with_a_confidence_is_priced(spec: Path) -> None:
+    """A release prices it in ε or ρ by the filter of its account, which a check does not read."""
+    promise = {"ratio": 3, "confidence": 0.99}
+    given = SPEC | {"budget": None, "promise": promise}
+    assert "the filter pure" in discreet.check(given).to_dict()["notes"][0]
+    assert "the filter zcdp" in discreet.check(given | {"mechanism": "gaussian"}).notes[0]
+    for sure in (given | {"promise": {"ratio": 3, "every_output": True}}, SPEC):
+        assert not any("ledger" in note for note in discreet.check(sure).notes)
+
+
 LET = SPEC | {
     "let": {"band": "bin(x, [0, 5, 9])", "old": "band = '5-9' and town = 'Lisbon'"},
     "where": "kept = home",

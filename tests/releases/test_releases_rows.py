@@ -193,6 +193,11 @@ def test_the_dry_run_prints_one_row_for_each_unit(tmp_path: Path) -> None:
         ({"where": "+".join(["age"] * 12) + " > 1"}, "more than 5 deep"),
         ({"where": "(" * 60 + "age" + ")" * 60}, "nested more than"),
         ({"where": "age = 1 " * 400}, "characters"),
+        ({"where": "cost > 0,5"}, "write 0.5 for a decimal, or 0, 5 for two numbers"),
+        ({"where": "cost in (0,5, 1,5)"}, "write 0.5 for a decimal"),
+        ({"let": {"x": "if(cost > 0,5, 'a', 'b')"}}, "write 0.5 for a decimal"),
+        ({"let": {"x": "bin(cost, [1,5, 2,5])"}}, "write 1.5 for a decimal"),
+        ({"where": "cost in (1,2) and age between 3 or 4"}, "'and' was expected"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_charge(
@@ -202,6 +207,13 @@ def test_what_cannot_be_is_refused_before_the_charge(
         release(_spec(**changes), data=VISITS, folder=tmp_path, dry_run=True)
     assert told.value.exit_code == 2
     assert why in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "formula", ["x in (1,2,3)", "bin(x, [0,18,65], ['a', 'b', 'c'])", "x in ('1,5', '2, 5')"]
+)
+def test_a_list_without_spaces_is_a_list(formula: str) -> None:
+    assert parse(formula).text == formula
 
 
 @pytest.mark.parametrize(

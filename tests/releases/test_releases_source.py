@@ -24,7 +24,7 @@ from discreet.errors import DataError, DiscreetError, InputError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
-from discreet.releases.checking import columns_in, proposed_source
+from discreet.releases.checking import check, columns_in, proposed_source
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import opened, sql
 from discreet.releases.engines.base import (
@@ -124,6 +124,36 @@ def test_a_dry_run_says_which_columns_are_taken_for_numbers(tmp_path: Path) -> N
     typed = _spec(source={"path": "visits.csv", "types": {"cost": "number"}})
     declared = release(typed, folder=tmp_path, dry_run=True)
     assert declared.warnings == ()  # type: ignore[union-attr]
+
+
+NINE: dict[str, Any] = {"bounds": [0, 9], "resolution": 1}
+
+
+def test_a_dry_run_says_as_what_formulas_read_columns(tmp_path: Path) -> None:
+    """A column that is written otherwise is null in every row, and its condition never met."""
+    header = "person,age,day,county,cost,ok,fee"
+    (tmp_path / "visits.csv").write_text(f"{header}\na,1,2026-01-01,north,1,true,2\n")
+    _account(tmp_path)
+    person = {"unit": "person", "column": "person"}
+    gathered = {"spent": {"sum": "cost", **NINE}, "well": {"any": "ok"}}
+    for changes, read in (
+        ({"where": "age > 17 and county = 'north'"}, ["'age'"]),
+        ({"let": {"late": "month(day)"}, "where": "late > 3"}, ["'day'"]),
+        ({"let": {"band": "bin(age, [0, 18])"}}, ["'age'"]),
+        ({"per_unit": gathered, "protect": person}, ["'cost'", "'ok'"]),
+        ({"statistics": [{"count": "rows", "where": "fee > 1"}]}, ["'fee'"]),
+    ):
+        spec = _spec(**{"statistics": [{"count": "rows"}]} | changes)
+        told = release(spec, folder=tmp_path, dry_run=True).warnings  # type: ignore[union-attr]
+        assert [one.split()[1] for one in told] == read, changes
+        assert check(spec, folder=tmp_path).plan.warnings == told
+        types = {"age": "integer", "day": "date", "cost": "number", "ok": "boolean"}
+        source = {"path": "visits.csv", "types": types | {"fee": "number"}}
+        assert not release(spec | {"source": source}, folder=tmp_path, dry_run=True).warnings  # type: ignore[union-attr]
+        assert not check(spec | {"source": source}, folder=tmp_path).plan.warnings
+    renamed = _spec(let={"x": "fee"}, statistics=[{"mean": "x", **NINE}])
+    (told,) = release(renamed, folder=tmp_path, dry_run=True).warnings  # type: ignore[union-attr]
+    assert "types: {fee: number}" in told
 
 
 def test_columns_in_declared_types(tmp_path: Path) -> None:

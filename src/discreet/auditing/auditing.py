@@ -45,8 +45,9 @@ from discreet.auditing.path import Progress, Releases, columns_of, raised
 from discreet.errors import InputError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP, parameters, stated
+from discreet.releases.charge import assumed_account
 from discreet.releases.planning import Plan
-from discreet.releases.pricing import Priced
+from discreet.releases.pricing import Priced, require_own
 from discreet.releases.spec import Spec, load
 from discreet.words import say
 
@@ -69,6 +70,8 @@ class Audit(JsonReady, Tabular):
     checks: tuple[Check, ...]
     pairs: tuple[str, ...]
     exposures: tuple[Exposure, ...]
+    assumed: str | None = None
+    """For which account the release was priced, where it matters: no ledger is read."""
     shows: ClassVar = (
         *("passed", "trials", "releases", "epsilon_lower", "epsilon_promised", "delta"),
         *("rho_lower", "epsilon_audit", "promised", "failure_probability", "pairs", "tests"),
@@ -118,10 +121,15 @@ class Audit(JsonReady, Tabular):
 
         return max(self.tests, key=reached).pair
 
+    @property
+    def note(self) -> str:
+        """What passing means, and for which account the release was priced."""
+        return " ".join(one for one in (say("auditing.note"), self.assumed) if one is not None)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON-ready values."""
         said = super(Audit, self).to_dict()
-        return said | {"worst_pair": self.worst, "note": say("auditing.note")}
+        return said | {"worst_pair": self.worst, "note": self.note}
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the tests."""
@@ -167,7 +175,7 @@ class Audit(JsonReady, Tabular):
             verdict = say("auditing.passed" if check.passed else "auditing.failed")
             rows.append([check.name, check.found, "", "", verdict])
         header = [say(f"auditing.column.{name}") for name in _COLUMNS]
-        return html_grid(f"{self!r}. {say('auditing.note')}", header, rows)
+        return html_grid(f"{self!r}. {self.note}", header, rows)
 
 
 def _broken(test: Tested) -> str:
@@ -207,6 +215,7 @@ def audit(
     if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 1000:
         raise InputError("auditing.bad_draws", draws=draws)
     told = spec if isinstance(spec, Spec) else load(spec, folder=folder, keys_from=keys_from)
+    require_own(told)
     asked, whole = told.as_shaped(), told.sample is None
     plan, columns = raised(asked, float(epsilon)), columns_of(asked)
     made = neighbours(plan, columns)
@@ -250,6 +259,7 @@ def audit(
         checks=found,
         pairs=tuple(entry.pair.name for entry in ranked),
         exposures=exposures(plan, 1 if asked.series is None else asked.series.releases),
+        assumed=assumed_account(told, charges),
     )
 
 

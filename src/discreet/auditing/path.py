@@ -76,6 +76,7 @@ def raised(spec: Spec, epsilon: float) -> Plan:
         mechanism = usual_noise("rho" if through_rho else "epsilon").released_as
     changes = {
         "tolerance": None,
+        "promise": None,
         "budget": budget,
         "series": None,
         "mechanism": mechanism,

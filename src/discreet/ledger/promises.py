@@ -95,7 +95,7 @@ def _heard(keys: Any) -> Any:
 
 
 def _read(keys: Mapping[str, Any], adjacency: Adjacency) -> Promise:
-    return promise_in({**_heard(keys), "adjacency": adjacency.value})
+    return promise_in({**_heard(keys), "adjacency": adjacency.value}, stored=True)
 
 
 def named(promise: Promise, account: Account) -> tuple[str, Promise]:
@@ -391,7 +391,7 @@ def _kept_as(told: _Told, account: Account) -> tuple[Promise, Registered]:
     if told.problem is not None or not isinstance(told.keys, Mapping):
         raise InputError(told.problem or "ledger.tolerance_unreadable")
     keys = {**told.keys, "adjacency": account.adjacency.value}
-    promise = promise_in(keys, told.folder)
+    promise = promise_in(keys, told.folder, stored=True)
     if promise.surety is None:
         sure = Surety("confidence", CONFIDENCE) if delta_in(keys) else EVERY_OUTPUT
         promise = replace(promise, surety=sure)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ _LONGEST = 2_000
 _DEEPEST = 60
 FUNCTIONS = ("min", "max", "log", "exp", "sqrt")
 _NAMES = ", ".join(FUNCTIONS)
+_COMMA = re.compile(r"(?<![\w.])\d+,\d+(?:[eE][-+]?\d+)?(?![\w.])")
 _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
 _COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
@@ -131,6 +133,18 @@ def _parsed(text: str) -> Expression:
     if isinstance(expression, _TRUTH):
         raise FormulaError("promises.formula_comparison", formula=_short(text))
     return expression
+
+
+def refuse_comma(text: object) -> None:
+    """Refuse a formula as it is typed where a comma may stand in a decimal: 0,25 is two numbers.
+
+    One that was registered is kept as it was read then.
+    """
+    found = _COMMA.search(text) if isinstance(text, str) else None
+    if found is not None:
+        point, apart = (found[0].replace(",", sign) for sign in (".", ", "))
+        said = {"part": found[0], "formula": _short(found.string), "point": point, "apart": apart}
+        raise FormulaError("promises.formula_comma", **said)
 
 
 def tree_of(text: str) -> ast.expr | None:

@@ -24,7 +24,7 @@ the same file, and `delta_in` reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from discreet.outside import load_from_outside
 from discreet.promises import public_shares
 from discreet.promises.box import Box, priors
 from discreet.promises.dependence import Dependence
+from discreet.promises.formula import refuse_comma
 from discreet.promises.promise import Promise, PromiseLike, Surety, promised
 from discreet.promises.shapes import AllOf
 from discreet.promises.tolerance import DEPENDENCE, OF_WHOM, PRIORS, SHAPES, SURETY, Tolerance
@@ -65,8 +66,12 @@ def written_keys() -> frozenset[str]:
     return promise_keys() | public_shares.KEYS | {"sentence"}
 
 
-def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promise:
+def promise_in(
+    mapping: Mapping[str, Any], folder: Path | None = None, *, stored: bool = False
+) -> Promise:
     """Return the promise that a mapping describes; paths in it are relative to `folder`.
+
+    One that is `stored` was made before: it is read as it was then.
 
     >>> promise_in({"posterior": 0.12, "p": 0.05, "about": "membership"}).tolerance
     Posterior(posterior=0.12, box=Box(p0=0.05, p1=0.05, q0=1.0, q1=1.0))
@@ -77,6 +82,8 @@ def promise_in(mapping: Mapping[str, Any], folder: Path | None = None) -> Promis
     (0.05, 1.0)
     """
     _refuse_unknown(mapping, lambda: written_keys() | {"delta", "prior"})
+    for formula in () if stored else _said_as("profile", mapping):
+        refuse_comma(formula)
     given = _given(mapping)
     if "prior" in given:
         given = _with_prior(given)
@@ -199,10 +206,16 @@ def files_in(said: object) -> list[str]:
     >>> files_in({"all": [{"table": "a.csv"}, {"ratio": 3}], "sensitive": {"shares": "b.csv"}})
     ['a.csv', 'b.csv']
     """
+    return [*_said_as("table", said), *_said_as("shares", said)]
+
+
+def _said_as(key: str, said: object) -> Iterator[str]:
+    """Yield the texts under a key, wherever in what was said."""
     if isinstance(said, Mapping):
-        named = [said[key] for key in ("table", "shares") if isinstance(said.get(key), str)]
-        return named + files_in(list(said.values()))
-    return [name for part in said for name in files_in(part)] if isinstance(said, list) else []
+        yield from [said[key]] if isinstance(said.get(key), str) else ()
+        said = list(said.values())
+    for part in said if isinstance(said, list) else ():
+        yield from _said_as(key, part)
 
 
 def delta_in(mapping: Mapping[str, Any]) -> float:

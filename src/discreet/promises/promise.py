@@ -31,6 +31,7 @@ from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
 from discreet.promises.box import Box
 from discreet.promises.dependence import Dependence
+from discreet.promises.formula import refuse_comma
 from discreet.promises.shapes import Formula, Function
 from discreet.promises.shapes.posterior import percent
 from discreet.promises.tolerance import Tolerance, Wording
@@ -289,6 +290,7 @@ def promised(thing: PromiseLike, folder: Path | None = None, **changes: Any) -> 
 
         found = promise_in(thing, folder)
     elif isinstance(thing, str):
+        refuse_comma(thing)
         found = Promise(Formula(thing))
     elif isinstance(carried := getattr(thing, "promise", None), Promise):
         found = carried

@@ -135,6 +135,20 @@ def spent_of(charged: Chargeable) -> dict[str, Any]:
     return parameters(said.get("epsilon"), said.get("delta"), said.get("rho"))
 
 
+def assumed_account(spec: InFolder, charged: Chargeable) -> str | None:
+    """Say for which account a promise was priced, where no ledger was read; None if any will do."""
+    promise = spec.promised()
+    if promise is None or promise.confidence is None:
+        return None
+    return text("charge.assumed_account", account=spec.account, filter=_filter_for(charged))
+
+
+def _filter_for(charged: Chargeable) -> str:
+    """Return the narrowest rule of adding up that takes charges."""
+    kinds = {one.guarantee.kind for one in charges(charged)}
+    return "zcdp" if "concentrated" in kinds else "pure" if kinds == {"pure"} else "basic"
+
+
 @dataclass(frozen=True)
 class Charging:
     """What a spec asks of an account: charges, its promise, perhaps the slot of a plan."""
@@ -162,8 +176,7 @@ class Charging:
     @cached_property
     def filter(self) -> str:
         """The rule of adding up that an account needs to take the charges."""
-        kinds = {one.guarantee.kind for one in charges(self.charges)}
-        return "zcdp" if "concentrated" in kinds else "pure" if kinds == {"pure"} else "basic"
+        return _filter_for(self.charges)
 
     @property
     def spent(self) -> dict[str, Any]:

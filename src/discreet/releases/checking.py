@@ -37,14 +37,14 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from discreet.errors import InputError, PolicyError, SpecError
 from discreet.frames import JsonReady, Tabular, columns_from
-from discreet.releases.charge import spent_of
+from discreet.releases.charge import assumed_account, spent_of
 from discreet.releases.drawing import draw, with_found_keys
 from discreet.releases.engines import file_of, is_csv, opened
 from discreet.releases.engines.base import Column, Engine, fields
 from discreet.releases.formula import kind_declared
 from discreet.releases.planning import Plan, Planned, plan_of
 from discreet.releases.pricing import require_own
-from discreet.releases.rows import Schema, columns_read, hints, joined, sampled, shaped
+from discreet.releases.rows import Schema, columns_read, hints, joined, read_as, sampled, shaped
 from discreet.releases.source import Source, options_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import Answer, Measured, Noisy, decimal
@@ -80,6 +80,13 @@ class Checked(Tabular):
         """What the release would charge."""
         return spent_of(self.plan.pricing.charges)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know of it; where it matters, for which account it is priced."""
+        assumed = assumed_account(self.plan.spec, self.plan.pricing.charges)
+        said = (*self.plan.as_written, *self.plan.notes, *self.hints)
+        return tuple(dict.fromkeys(said if assumed is None else (assumed, *said)))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON-ready values."""
         return {
@@ -90,7 +97,7 @@ class Checked(Tabular):
             "spent": self.spent,
             "cut": self.plan.cut(),
             "warnings": list(self.plan.warnings),
-            "notes": [*dict.fromkeys((*self.plan.as_written, *self.plan.notes, *self.hints))],
+            "notes": list(self.notes),
             **self.plan.to_dict(),
         }
 
@@ -134,6 +141,11 @@ def check(
                 name: "untyped" if csv and name in assumed else "number" for name in seen
             }
             plan = plan_of(asked.as_shaped(), kinds | known)
+            if csv:
+                named = columns_read(asked, (*asked.let, *asked.per_unit))
+                read = read_as(asked, {**dict.fromkeys(named, "untyped"), **assumed, **known})
+                source = set(_read(asked, read))  # of a table that is joined nothing is known
+                plan = replace(plan, assumed_types={n: read[n] for n in read if n in source})
             return Checked(plan, "assumed", assumed | known, tuple(hints(asked)))
     # A protected table that is joined is data, as the source is: with assumed columns it is closed.
     hidden = [join for join in asked.join if assumed and not join.public]
@@ -143,7 +155,8 @@ def check(
     there = by | looked_up | known
     both = joined(Schema(there), asked, opening).columns
     looked_up |= {name: kind for name, kind in both.items() if name not in there}
-    plan = plan_of(asked, shaped(Schema(assumed | looked_up | known), asked).columns)
+    every = assumed | looked_up | known
+    plan = plan_of(asked, shaped(Schema(every), asked).columns, source=every)
     own = {name: kind for name, kind in assumed.items() if name not in looked_up}
     return Checked(plan, basis, own | known)
 

@@ -65,6 +65,7 @@ FUNCTIONS: dict[str, tuple[Type, Type]] = {
 _COMPARE = ("=", "!=", "<=", ">=", "<", ">")
 _LONGEST, _DEEPEST, _ARITHMETIC = 2_000, 40, 5
 _MOST_EDGES = 1_000
+_BY_COMMAS = ("rest", "arguments", "edges", "needs")  # what a decimal comma may be taken for
 _WORDS = frozenset({"and", "or", "not", "in", "between", "is", "null", "true", "false"})
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)(?![\w.])"
@@ -136,7 +137,21 @@ class _Reader:
         yield "end", "", len(self.text) + 1
 
     def refuse(self, why: str, at: int, **values: Any) -> NoReturn:
+        if why in _BY_COMMAS:
+            self.refuse_commas(at)
         raise SpecError(f"releases.formula.{why}", formula=_short(self.text), at=at, **values)
+
+    def refuse_commas(self, since: int) -> None:
+        """Refuse what was read since a place if a comma in it stands as in a decimal: 0,5."""
+        tokens = self.tokens[: self.place + 2]
+        read = [one for one in tokens if one[2] + len(one[1]) >= since]
+        for (kind, first, at), (_, comma, _), (other, second, then) in zip(
+            read, read[1:], read[2:], strict=False
+        ):
+            close = comma == "," and then == at + len(first) + 1
+            if close and kind == other == "number" and (first + second).isdigit():
+                point, apart = f"{first}.{second}", f"{first}, {second}"
+                self.refuse("comma", at, number=f"{first},{second}", point=point, apart=apart)
 
     def whole(self) -> Term:
         found = self.either()
@@ -210,6 +225,7 @@ class _Reader:
 
     def listed(self) -> tuple[Term, ...]:
         """Read constants between brackets."""
+        start = self.token[2]
         end = {"(": ")", "[": "]"}[self.taken("(", "[") or self.refuse("list", self.token[2])]
         parts = []
         while True:
@@ -220,6 +236,8 @@ class _Reader:
             parts.append(one)
             if not self.taken(","):
                 self.need(end)
+                if ", " in self.text[start : self.tokens[self.place - 1][2]]:
+                    self.refuse_commas(start)  # as (0,5, 1,5) has spaces where numbers end
                 return tuple(parts)
 
     def sum(self) -> Term:
@@ -473,6 +491,14 @@ def columns_in(term: Term) -> Iterator[str]:
         yield term.value
     for part in term.parts:
         yield from columns_in(part)
+
+
+def casts(term: Term) -> Iterator[tuple[str, Type]]:
+    """Yield the columns without a type in a resolved formula, each with the type read in it."""
+    for part in term.parts:
+        if part.op == "column" and term.op == f"as {term.type}" and part.type == "untyped":
+            yield part.value, term.type
+        yield from casts(part)
 
 
 def tested_for_null(term: Term) -> Iterator[str]:

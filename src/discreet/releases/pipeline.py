@@ -205,12 +205,14 @@ def release(
     asked = load(spec, folder=folder, keys_from=keys_from, changes=changes)
     engine = opened(asked.source, asked.path, data, asked.to_dict(), schema_only=dry_run)
     try:
-        engine = shaped(joined(engine, asked), asked)
+        engine = joined(engine, asked)
+        source, engine = engine.columns, shaped(engine, asked)
         ledger = Ledger.open(asked.ledger_url)
         if next_slot and plan_id is None:
             plan_id = ledger.only_plan(asked.account, key)
         slot = None if plan_id is None else _slot_budget(ledger, plan_id, key, retry)
-        plan = plan_of(asked, engine.columns, ledger.found(asked.account), slot=slot)
+        account = ledger.found(asked.account)
+        plan = plan_of(asked, engine.columns, account, slot=slot, source=source)
         how: dict[str, Any] = {"plan_id": plan_id, "key": key, "retry": retry}
         charging = Charging(asked, ledger, plan.pricing.charges, **how)
         if dry_run:

@@ -23,9 +23,10 @@ from discreet.ledger import Account
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import is_csv
 from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
+from discreet.releases.formula import columns_in, parse
 from discreet.releases.pricing import Asked, Priced, Pricing, allowances, delta_of, priced, share
 from discreet.releases.quotients import Spread
-from discreet.releases.rows import column_in, hints, sample_told
+from discreet.releases.rows import column_in, hints, read_as, sample_told
 from discreet.releases.source import options_of, pattern_of
 from discreet.releases.spec import PublicFiles, Spec
 from discreet.releases.statistics import Statistic
@@ -120,6 +121,8 @@ class Plan:
     pricing: Pricing
     derived: Mapping[str, Made]
     assumed_numbers: tuple[str, ...] = ()
+    assumed_types: Mapping[str, str] = field(default_factory=dict)
+    """The columns without a type that formulas read, each with the type that is read in it."""
     limits: Mapping[int, Plan] = field(default_factory=dict)
     """The plans for each limit of rows, where one of them is chosen on the data."""
 
@@ -139,9 +142,14 @@ class Plan:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What may make the release worthless: columns without a type that are read as numbers."""
-        found = self.assumed_numbers
-        return tuple(say("releases.plan.assumed_number", column=name) for name in found)
+        """What may make the release worthless: how columns without a type are read."""
+        found = [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
+        for name, kind in self.assumed_types.items():
+            if name not in self.assumed_numbers:
+                wanted = say(f"releases.formula.types.{kind}")
+                said = {"column": name, "kind": kind, "wanted": wanted}
+                found.append(say("releases.plan.assumed_type", **said))
+        return tuple(found)
 
     @property
     def as_written(self) -> tuple[str, ...]:
@@ -325,9 +333,11 @@ def plan_of(
     *,
     rows: int | None = None,
     slot: Guarantee | None = None,
+    source: Mapping[str, Column] | None = None,
 ) -> Plan:
     """Work out a spec against the columns that there are, and price it for an account.
 
+    `source` are the columns before the spec's formulas were applied, if they were.
     `rows` is a limit of rows in the place of the declared one, or of the largest to choose among.
     `slot` is what the slot of a plan has paid for: it is the budget of a spec that gives none.
     """
@@ -352,7 +362,8 @@ def plan_of(
         for entry in spec.named()
         if isinstance(entry, Derived)
     }
-    plan = Plan(spec, statistics, pricing, derived, assumed)
+    read = {} if source is None else read_as(spec, source)
+    plan = Plan(spec, statistics, pricing, derived, assumed, read)
     _check_storable(plan)
     choice = spec.protect.rows_choice
     if choice is None or rows is not None:
@@ -501,7 +512,8 @@ def _key_call(search: Search) -> Asked:
 def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]:
     """Refuse a spec that names columns which are not there, or of a kind that cannot be used.
 
-    Return the columns without a type that statistics take for numbers.
+    Return the columns without a type that statistics take for numbers, those of the source where a
+    derived column only has another name for one.
     """
     assumed: list[str] = []
     for column in spec.protect.column:
@@ -523,5 +535,6 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]
             if kind in ("moment", "other"):
                 raise DataError("releases.plan.no_numbers", statistic=name, column=read.column)
             if kind == "untyped":
-                assumed.append(read.column)
+                made = spec.let.get(read.column)
+                assumed += [read.column] if made is None else columns_in(parse(made).tree)
     return tuple(dict.fromkeys(assumed))

@@ -47,15 +47,15 @@ import math
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from discreet.composition.sampling import before_sampling
-from discreet.errors import DataError, PolicyError, SpecError
+from discreet.errors import DataError, DiscreetError, PolicyError, SpecError
 from discreet.guarantees import amount, stated
 from discreet.reading import like, nearest
 from discreet.releases.engines import file_of, opened
@@ -65,6 +65,7 @@ from discreet.releases.formula import (
     Formula,
     Term,
     Type,
+    casts,
     columns_in,
     domain,
     parse,
@@ -322,26 +323,34 @@ def column_in(columns: Mapping[str, Column], column: str, whose: str) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns of a source without its rows, to be shaped as an engine is."""
+    """The columns of a source without its rows, to be shaped as an engine is.
+
+    `terms` are the formulas that were met on the way.
+    """
 
     columns: Mapping[str, Column]
+    terms: list[Term] = field(default_factory=list)
 
     def looked_up(self, other: Looked, *, drop: bool) -> Schema:
         """Return them with those of another table."""
-        return Schema({**self.columns, **other.kinds})
+        return Schema({**self.columns, **other.kinds}, self.terms)
 
     def filtered(self, condition: Term) -> Schema:
         """Return the same columns."""
+        self.terms.append(condition)
         return self
 
     def computed(self, terms: Mapping[str, Term]) -> Schema:
         """Return them with columns that formulas make of those there are."""
-        return Schema({**self.columns, **{name: KINDS[term.type] for name, term in terms.items()}})
+        self.terms.extend(terms.values())
+        made = {name: KINDS[term.type] for name, term in terms.items()}
+        return Schema({**self.columns, **made}, self.terms)
 
     def per_unit(self, unit: Iterable[str], features: Mapping[str, Gathered]) -> Schema:
         """Return the columns of the unit, and what is gathered of it."""
+        self.terms.extend(feature.term for feature in features.values())
         kinds = {name: feature.kind for name, feature in features.items()}
-        return Schema({name: self.columns[name] for name in unit} | kinds)
+        return Schema({name: self.columns[name] for name in unit} | kinds, self.terms)
 
 
 def shaped(engine: Any, spec: Spec) -> Any:
@@ -378,6 +387,18 @@ def shaped(engine: Any, spec: Spec) -> Any:
             met = condition(text, found.columns)
         found.filtered(met)  # refused before the charge
     return found
+
+
+def read_as(spec: Spec, columns: Mapping[str, Column]) -> dict[str, Type]:
+    """Return the columns without a type, each with the type that formulas of a spec read in it.
+
+    Any value is a text; a value of another type may be written so that it cannot be read.
+    """
+    schema = Schema(columns)
+    with suppress(DiscreetError):  # what does not fit the columns is refused where they are shaped
+        shaped(schema, spec)
+    read = (cast for term in schema.terms for cast in casts(term))
+    return {name: kind for name, kind in read if kind != "text"}
 
 
 def _derived(
