@@ -201,7 +201,7 @@ def cost(
         raise InputError("cli.nothing_promised")
     found = cost(
         *promise.promises(),
-        delta=delta or 0.0,
+        delta=delta,
         sensitivity=sensitivity,
         denominator=denominator,
         per=per,
@@ -236,6 +236,7 @@ def _cost_lines(found: Costs) -> list[str]:
         for name, one in zip(names, found, strict=True)
     ]
     lines += ["", *table(rows, header)]
+    lines += ["", found.unlike] if found.unlike else []
     if not found[0].switch:
         return lines
     chances = []
