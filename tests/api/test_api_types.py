@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import discreet
+from discreet.errors import DiscreetError
 
 SOURCE = Path(discreet.__file__).parent
 ROOT = SOURCE.parent.parent
@@ -104,3 +105,37 @@ def test_every_name_is_documented(name):
 def test_tools_that_evaluate_annotations_can(verb: str) -> None:
     """Notebooks, pydantic and typeguard do; an alias that is a text cannot be joined by `|`."""
     assert typing.get_type_hints(getattr(discreet, verb))
+
+
+_MORE: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
+    "randomize": (("yes",), {}),
+    "rehearse": (({"a": [1]},), {}),
+    "summarize": (({},), {"account": "a", "protect": {}, "ledger": "sqlite:///no/ledger.db"}),
+    "to_opendp": (({"a": [1]},), {}),
+    "worry": ((0.3,), {}),
+}
+_VERBS = [name for name in discreet.__all__ if name[0].islower()]
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 5, [1], "no such", object(), {"no": 1}, b"no"], ids=lambda x: type(x).__name__
+)
+@pytest.mark.parametrize("name", _VERBS)
+def test_a_first_argument_of_another_type_is_refused_in_words(
+    name: str, wrong: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No error from inside reaches the caller: it says what was given, the rule, the next step."""
+    monkeypatch.chdir(tmp_path)
+    more, named = _MORE.get(name, ((), {}))
+    with pytest.raises(DiscreetError) as refused:
+        getattr(discreet, name)(wrong, *more, **named)
+    assert len(str(refused.value).split()) > 4
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_release_that_is_no_list_is_told_how_to_be_one() -> None:
+    for wrong in (discreet.PureDP(0.1), 5, "PureDP"):
+        with pytest.raises(DiscreetError, match=r"must be a list of releases.*\[PureDP\(0.1\)\]"):
+            discreet.compose(wrong)  # type: ignore[arg-type]
+    with pytest.raises(DiscreetError, match="tuple is neither a guarantee"):
+        discreet.compose([(discreet.PureDP(0.1), 2, 3)])  # type: ignore[list-item]

@@ -152,3 +152,31 @@ def test_what_is_printed_names_each_promise(capsys: pytest.CaptureFixture[str]) 
     assert "L. Nobody becomes more than 50 % sure" in out
     assert "2.1972  0.530" in out
     assert "rate 6.25 (count 25)  45.5\N{NO-BREAK SPACE}%" in out
+
+
+def test_unlike_promises_are_not_ranked() -> None:
+    member, value = {"ratio": 3, "about": "membership"}, {"ratio": 3, "about": "value"}
+    sure = member | {"confidence": 0.95, "delta": 1e-6}
+    assert cost(member, member | {"ratio": 2}).unlike is None
+    assert "what is guessed (membership, value)" in str(cost(member, value).unlike)
+    said = str(cost(member, sure).unlike)
+    assert "how surely they hold (for every output, with probability 0.95)" in said
+    assert "guessed" not in said
+    assert "rises, rises and falls" in str(cost(member | {"sided": "one"}, member).unlike)
+    assert "do not rank them" in said
+    assert cost(member, value).to_dict()["unlike"] == cost(member, value).unlike
+
+
+def test_the_delta_of_one_file_is_not_that_of_another(tmp_path: Path) -> None:
+    """A promise for every output stays one, whatever stands in the file beside it."""
+    always, sure = tmp_path / "always.yaml", tmp_path / "sure.yaml"
+    always.write_text("{ratio: 3}")
+    sure.write_text("{ratio: 3, confidence: 0.95, delta: 1.0e-6}")
+    both = tmp_path / "both.yaml"
+    both.write_text("promises: [{ratio: 3}, {ratio: 3, confidence: 0.95, delta: 1.0e-6}]")
+    for files in ([always, sure], [both]):
+        flags = [word for file in files for word in ("--file", str(file))]
+        found = printed("cost", *flags)["promises"]
+        assert "every possible output" in found[0]["sentence"]
+        assert "probability 95 %" in found[1]["sentence"]
+        assert found[0]["epsilon"] == choose(ratio=3).epsilon

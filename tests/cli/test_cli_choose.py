@@ -254,3 +254,14 @@ def test_asks_on_a_terminal_and_prints_the_command():
     assert "Give 1, 2 or 3" in said
     assert "Give more than before" in said
     assert "0.9520" in out
+
+
+def test_a_promise_about_membership_says_what_it_leaves_open(capsys):
+    """Two steps lie between values, one between in and out: 3-fold becomes up to 9-fold."""
+    _, out, _ = run(capsys, "--ratio", "3", "--about", "membership")
+    assert "It does not limit what may be learned about the values of one person" in out
+    row = next(line.split() for line in out.splitlines() if line.startswith("  1 %"))
+    assert row == ["1", "%", "3.0", "%", "8.4", "%"]
+    assert 0.083 < 1 / (1 + 99 / 9) < 0.084
+    _, out, _ = run(capsys, "--ratio", "3")
+    assert "It does not limit" not in out

@@ -17,7 +17,7 @@ from discreet.beliefs import Prior, explain
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP, amount
 from discreet.laws import Gaussian
-from discreet.promises import Unit
+from discreet.promises import Unit, promise_in
 from discreet.reports.sentences import (
     AUDIENCES,
     answer,
@@ -153,6 +153,18 @@ def test_what_is_not_protected_names_the_five_things() -> None:
         names = " ".join(name for name, _ in not_protected(audience)).lower()
         for asked in ("groups", "relatives", "raw data", "taken", "world"):
             assert asked in names
+
+
+def test_a_promise_about_membership_leaves_values_open() -> None:
+    """Its budget lets a belief about a value change by two steps, and it promises nothing there."""
+    asked = {"membership": True, "value": False, "both": False}
+    for about, open_to in asked.items():
+        promise = promise_in({"ratio": 3, "about": about})
+        for audience in AUDIENCES:
+            found = dict(not_protected(audience, promises=[promise]))
+            assert ("Values" in found) == open_to
+    both = [promise_in({"ratio": 3, "about": about}) for about in ("membership", "value")]
+    assert "Values" not in dict(not_protected("public", promises=both))
 
 
 # -- joining or staying out

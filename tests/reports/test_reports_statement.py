@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 import yaml
 from forging import edited, rewritten, verified
+from kept import STORIES
 from reading import grade
 from stories import BASE, Made, made, opened, people
 from tracing import untraced
@@ -342,3 +343,43 @@ def test_what_is_foreseen_is_not_said_to_be_so(tmp_path: Path) -> None:
     assert outlook.account is not None
     facts = dict(standing_facts(outlook.account, outlook.promises, outlook.after))
     assert "With this release 9 % used; 11 more like it would fit" in facts["Promise"]
+
+
+ABOUTS = {
+    "membership": "whether one person is in the data, starting from a belief that it names, and",
+    "value": "a value of one person, known to be in the data, starting from a belief that it names",
+    "concentrated": "with the sensitive value (each of the two alone is part of that), and",
+    "sensitive": "So can a belief that grew at most as many-fold as the promise says.",
+    "household": "The promise is about whether one household of up to 4 is in the data, and counts",
+    "several": "left out and how often a guess of a value is right, starting from a belief",
+    "synthetic": "a value of one person, known to be in the data, starting from",
+    "numbers": None,
+}
+
+
+@pytest.mark.parametrize("name", ABOUTS)
+def test_every_statement_says_how_its_figures_compare_with_the_promise(
+    name: str, tmp_path: Path
+) -> None:
+    one, said = STORIES[name](tmp_path), ABOUTS[name]
+    folder = report(release_id=one.release_id, ledger=one.ledger).folder
+    page = (folder / "report.html").read_text(encoding="utf-8").split('id="curator"')[0]
+    texts = [(folder / "statement.md").read_text(encoding="utf-8").split("## ")[0]]
+    texts += [(one.folder / "statement.md").read_text(encoding="utf-8").split("## ")[0]]
+    for text in (*texts, page):
+        assert ("without breaking it" in text) == (said is not None)
+        assert said is None or said in text
+
+
+def test_a_promise_about_membership_says_that_values_are_open(tmp_path: Path) -> None:
+    for name, open_to in {"membership": True, "household": True, "value": False}.items():
+        (tmp_path / name).mkdir()
+        one = STORIES[name](tmp_path / name)
+        stored = (one.folder / "statement.md").read_text(encoding="utf-8")
+        assert ("The values of one " in stored) == open_to
+        facts = statement(find(one.release_id, ledger=one.ledger)).facts
+        assert ("Values" in {row["name"] for row in facts["not_covered"]}) == open_to
+        folder = report(release_id=one.release_id, ledger=one.ledger).folder
+        for file in ("report.html", "participant.html"):
+            page = (folder / file).read_text(encoding="utf-8")
+            assert ("<strong>Values.</strong>" in page) == open_to

@@ -300,3 +300,11 @@ def test_a_participant_sees_no_screens_of_curators(client: Any) -> None:
     assert "<nav" not in mine
     assert re.search(r'<aside class="thread"[^>]* hidden>', mine)
     assert "“one person” means you." in mine
+
+
+def test_explain_says_how_its_figures_compare_with_the_promise_brought_along(client: Any) -> None:
+    promise = "tolerance: {posterior: 0.12, p: 0.05, about: membership, every_output: true}"
+    page = client.get("/explain", params={"promise": promise}).text
+    assert "The promise is about whether one person is in the data, starting from" in page
+    assert "without breaking it" in page
+    assert "without breaking it" not in client.get("/explain").text

@@ -359,6 +359,8 @@ def _warnings(choice: Choice) -> Iterator[str]:
             break
     if all(part.box.p_fixed and part.box.p1 < 1 for _, part in parts):
         yield say("budgets.warning.one_prior")
+    if choice.promise.about == "membership":
+        yield say("budgets.warning.values_open", unit=str(choice.promise.unit))
     if isinstance(choice.tolerance, Groups):
         named = [part for _, part in choice.tolerance.parts]
         if any(part != named[0] for part in named):

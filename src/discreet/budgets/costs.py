@@ -14,7 +14,7 @@ rate is a count over a public denominator.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -25,7 +25,7 @@ from discreet.guarantees import Adjacency, PureDP
 from discreet.laws.checks import positive, whole
 from discreet.laws.geometric import Geometric
 from discreet.laws.mechanism import distance_across
-from discreet.promises.promise import PromiseLike
+from discreet.promises.promise import EVERY_OUTPUT, Promise, PromiseLike
 from discreet.words import say
 
 _SURE = 0.95
@@ -178,11 +178,40 @@ class Cost:
         return f"Cost(epsilon={self.epsilon:.6g}, rmse={self.errors['count']['rmse']:.3g})"
 
 
+def _surely(promise: Promise) -> str:
+    surety = promise.surety or EVERY_OUTPUT
+    return say(f"budgets.surely.{surety.reading}", confidence=surety.confidence or 1.0)
+
+
+_UNLIKE: dict[str, Callable[[Promise], str]] = {
+    "about": lambda one: one.about,
+    "surely": _surely,
+    "sided": lambda one: say(f"budgets.sided.{one.sided}"),
+    "adjacency": lambda one: one.adjacency.value,
+    "unit": lambda one: str(one.unit),
+}
+
+
 class Costs(Results[Cost]):
     """What several promises cost, in order."""
 
     __slots__ = ()
     named = "promises"
+
+    @property
+    def unlike(self) -> str | None:
+        """What the promises differ in beside how much may be learned: then ε does not rank them."""
+        promises = [one.of.promise for one in self if isinstance(one.of, Choice)]
+        differ = []
+        for name, said in _UNLIKE.items():
+            values = list(dict.fromkeys(said(one) for one in promises))
+            if len(values) > 1:
+                differ.append(say(f"budgets.unlike.{name}", values=", ".join(values)))
+        return say("budgets.unlike.are", differ="; ".join(differ)) if differ else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the costs as JSON-ready values."""
+        return super().to_dict() | {"unlike": self.unlike}
 
     def __repr__(self) -> str:
         return f"Costs({', '.join(f'{one.epsilon:.4g}' for one in self)})"

@@ -141,7 +141,7 @@ def _lines(choice: Choice) -> list[str]:
 
     from discreet.guarantees import Adjacency
     from discreet.rounding import decimal_down, percent
-    from discreet.statements.presenter import decided_by
+    from discreet.statements.presenter import decided_by, implied_table
 
     def number(x: float) -> str:
         return "unbounded" if math.isinf(x) else f"{decimal_down(x, 4):.4f}"
@@ -169,14 +169,7 @@ def _lines(choice: Choice) -> list[str]:
             words = reading.reading.replace("_", " ")
             rows.append(["read otherwise", f"{words}: ε {number(reading.epsilon)}"])
     lines = [*table(rows), "", say("cli.choose.elsewhere")]
-    known_in = "posterior_known_in" in choice.implied[0]
-    header = ["before", "after, at most", *([say("cli.choose.known_in")] if known_in else [])]
-    body = []
-    for row in choice.implied:
-        cells = [percent(row["prior"], "up"), percent(row["posterior"], "up", 1)]
-        if known_in:
-            cells.append(percent(row["posterior_known_in"], "up", 1))
-        body.append(cells)
+    header, body = implied_table(choice)
     lines += table(body, header)
     lines += ["", *(f"Note: {warning}" for warning in choice.warnings)]
     return lines + ([] if choice.question is None else [choice.question])
@@ -208,7 +201,7 @@ def cost(
         raise InputError("cli.nothing_promised")
     found = cost(
         *promise.promises(),
-        delta=delta or 0.0,
+        delta=delta,
         sensitivity=sensitivity,
         denominator=denominator,
         per=per,
@@ -243,6 +236,7 @@ def _cost_lines(found: Costs) -> list[str]:
         for name, one in zip(names, found, strict=True)
     ]
     lines += ["", *table(rows, header)]
+    lines += ["", found.unlike] if found.unlike else []
     if not found[0].switch:
         return lines
     chances = []

@@ -96,10 +96,9 @@ class PromiseFlags:
 
         return promise_from(None, self.all_keys)
 
-    def promises(self) -> list[Promise]:
-        """Return all promises: of the first file, or of flags alone, and of the others."""
-        every = (self.file, *self.others)
-        return [PromiseFlags(self.keys, file).promise() for file in every]
+    def promises(self) -> list[dict[str, Any]]:
+        """Return the keys of all promises: of the first file or flags alone, and of the others."""
+        return [PromiseFlags(self.keys, file).all_keys for file in (self.file, *self.others)]
 
 
 class Group:
@@ -383,6 +382,8 @@ def _flags_from(name: str) -> Callable[[typer.Context, Any], Any]:
         for one in files:
             given, flags = dict(_section(one, name)), _flags(ctx)
             promised = _promise_keys(given, set(flags)) if "ratio" in flags else {}
+            if several and "delta" in given:  # it goes with the promise of this file alone
+                promised["delta"] = given["delta"]
             own = {key: value for key, value in given.items() if key not in promised}
             listed = _listed(own, promised, one.name) if several else [promised]
             found = [_beside(keys, one.parent) for keys in listed]

@@ -49,7 +49,7 @@ Without a method the smallest valid ε is returned. What the others give is in `
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias, Unpack
@@ -116,7 +116,7 @@ class Releases:
         """Return the plan of the given parts, equal ones put together in the order of first use."""
         counts: dict[Part, int] = {}
         for part in parts:
-            of, times = part if isinstance(part, tuple) else (part, 1)
+            of, times = part if isinstance(part, tuple) and len(part) == 2 else (part, 1)
             if isinstance(carried := getattr(of, "guarantee", None), _PROMISES):
                 of = carried  # of what `choose` or `compose` gave back
             guarantee_of(of)  # refuses what is no release
@@ -495,6 +495,8 @@ def compose(
     >>> compose(epsilon=0.1, times=100, delta=1e-6) == compose([(PureDP(0.1), 100)], delta=1e-6)
     True
     """
+    if isinstance(parts, str | bytes | Mapping) or not isinstance(parts, Iterable):
+        raise InputError("composition.not_a_list", kind=type(parts).__name__)
     if one or times != 1:
         mine = None if one.get("mechanism") else adjacency
         parts = [*parts, (release_in(one, mine), times)]

@@ -56,7 +56,7 @@ class Registered:
 
     def promise(self, account: Account) -> Promise:
         """Return it as a promise about the account's unit."""
-        return replace(_read(self.keys, account.adjacency), unit=account.subject)
+        return replace(read_promise(self.keys, account.adjacency), unit=account.subject)
 
     def stored(self) -> dict[str, Any]:
         """Return the facts that its entry keeps."""
@@ -66,7 +66,7 @@ class Registered:
     def restored(cls, said: Mapping[str, Any], account: Account) -> Registered:
         """Read back what `stored` wrote; refuse a name that is not that of the keys."""
         found = cls(str(said["id"]), said["keys"], Amount.restored(said["limit"]))
-        names = _read(found.keys, account.adjacency).id, name_of(_heard(found.keys))
+        names = read_promise(found.keys, account.adjacency).id, name_of(_heard(found.keys))
         if found.id not in names:
             raise PolicyError("ledger.promise_name", id=found.id)
         return found
@@ -94,7 +94,8 @@ def _heard(keys: Any) -> Any:
     return math.inf if keys == "inf" else keys
 
 
-def _read(keys: Mapping[str, Any], adjacency: Adjacency) -> Promise:
+def read_promise(keys: Mapping[str, Any], adjacency: Adjacency) -> Promise:
+    """Return the promise that an entry of the ledger, or a stored release, has the keys of."""
     return promise_in({**_heard(keys), "adjacency": adjacency.value}, stored=True)
 
 

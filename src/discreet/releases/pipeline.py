@@ -28,7 +28,14 @@ from discreet.releases.rows import joined, sampled, shaped
 from discreet.releases.spec import Spec, load
 from discreet.releases.tables import Table
 from discreet.rounding import number, up
-from discreet.statements import gaussian_lines, learned_lines, promise_lines
+from discreet.statements import (
+    compared_lines,
+    gaussian_lines,
+    learned_lines,
+    promise_lines,
+    promises_in,
+    values_open,
+)
 from discreet.statements.presenter import accuracy, cut_lines
 from discreet.statements.tables import flat, sensitivity_text, stated_amount, stated_limit
 from discreet.words import say as text
@@ -348,7 +355,15 @@ def statement(said: Mapping[str, Any]) -> str:
     bounds = plan["contributions"].values()
     most = {name: max(one[name] for one in bounds) for name in ("rows", "groups")}
     why = plan["mechanism"][:1].upper() + plan["mechanism"][1:]
-    promised = [part for line in promise_lines(said["promises"]) for part in (line, "")]
+    bound = promises_in(said["promises"], unit["adjacency"])
+    promised = [
+        part
+        for line in (
+            *promise_lines(said["promises"]),
+            *map(flat, compared_lines(said["promises"], said["learned"])),
+        )
+        for part in (line, "")
+    ]
     lines = [
         _say("title", purpose=flat(said["purpose"])),
         "",
@@ -388,6 +403,7 @@ def statement(said: Mapping[str, Any]) -> str:
         "",
         _say("unprotected"),
         "",
+        *([_say("of_values", unit=subject)] if values_open(bound) else []),
         _say("of_groups", unit=subject),
         _say("elsewhere"),
         _say("beyond", unit=subject, what=_say(beyond)),

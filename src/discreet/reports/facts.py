@@ -238,7 +238,8 @@ def _account_facts(
     if found is None and books.promised:
         raise GuaranteeError("reports.nothing_to_state", total=books.total())
     total = verifier.total_of(chain.account.spent, chain.account.terms)
-    open_to = not_protected("regulator", account.unit, unpromised=books.unpromised)
+    unpromised = books.unpromised
+    open_to = not_protected("regulator", account.unit, promises=promises, unpromised=unpromised)
     facts = {
         "unit": {
             "unit": account.unit,

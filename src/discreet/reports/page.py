@@ -26,7 +26,13 @@ from discreet.releases.sheets import wide
 from discreet.reports.facts import Statement, purpose_of
 from discreet.reports.sentences import Icons, not_protected
 from discreet.rounding import FIGURES, number
-from discreet.statements import learned_table, probability_text, promise_lines
+from discreet.statements import (
+    compared_lines,
+    learned_table,
+    probability_text,
+    promise_lines,
+    promises_in,
+)
 from discreet.statements.presenter import someone
 from discreet.statements.tables import (
     Table,
@@ -171,7 +177,8 @@ def _odds(statement: Statement, shown: dict[str, str], later: str) -> str:
         notes.insert(0, say(f"reports.page.so_far.{where}"))
     if "beyond" in shown:
         notes.append(say("reports.page.left_out", beyond=shown["beyond"]))
-    return _table(learned_table(facts["learned"]), caption) + _paragraphs([" ".join(notes)], "lead")
+    told = [" ".join(notes), *compared_lines(facts["promises"], facts["learned"])]
+    return _table(learned_table(facts["learned"]), caption) + _paragraphs(told, "lead")
 
 
 # -- the others
@@ -284,10 +291,11 @@ def _recompute(statement: Statement) -> str:
 
 def unprotected(statement: Statement) -> str:
     """Return what the promise does not cover, as items of a list."""
-    kind, more = statement.facts["unit"]["unit"], statement.stored.unpromised
+    unit, more = statement.facts["unit"], statement.stored.unpromised
+    promises = promises_in(statement.facts["promises"], unit["adjacency"])
+    open_to = not_protected("public", unit["unit"], promises=promises, unpromised=more)
     return "".join(
-        f"<li><strong>{escape(name)}.</strong> {escape(text)}</li>"
-        for name, text in not_protected("public", kind, unpromised=more)
+        f"<li><strong>{escape(name)}.</strong> {escape(text)}</li>" for name, text in open_to
     )
 
 

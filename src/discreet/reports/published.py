@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from discreet.beliefs import Belief, explain
+from discreet.beliefs import Belief, Prior, explain
 from discreet.errors import GuaranteeError, InputError
 from discreet.frames import Results
 from discreet.guarantees import Guarantee, of_kind, parameters
@@ -107,6 +107,7 @@ def deployments(
     >>> deployments(0.5)[0].unit
     "one worker's home block, given where they work"
     """
+    prior = Prior.of(prior).p
     found = [_deployment(row, prior, confidence) for row in _rows()]
     found.sort(key=lambda one: (one.year, one.name))
     if release is not None:

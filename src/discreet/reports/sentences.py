@@ -19,8 +19,9 @@ only with a probability, it is proved for someone who knows all the rest, and th
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from discreet.beliefs import Belief, Prior, explain, join
 from discreet.beliefs.belief import AtConfidence
@@ -40,9 +41,13 @@ from discreet.statements.tables import (
     many,
     plain,
     times,
+    values_open,
     whole_up,
 )
 from discreet.words import catalogue, say
+
+if TYPE_CHECKING:
+    from discreet.promises import Promise
 
 Audience: TypeAlias = Literal["public", "technical", "regulator"]
 AUDIENCES: tuple[Audience, ...] = ("public", "technical", "regulator")
@@ -268,14 +273,21 @@ def pure_against_approximate(belief: Belief, audience: Audience = "public") -> s
 
 
 def not_protected(
-    audience: Audience = "public", unit: str = "person", *, unpromised: bool = False
+    audience: Audience = "public",
+    unit: str = "person",
+    *,
+    promises: Sequence[Promise] = (),
+    unpromised: bool = False,
 ) -> tuple[tuple[str, str], ...]:
     """Return what the promise does not cover, as (name, sentence), the most asked-for first.
 
-    `unpromised` says that the same data also gave a file without a promise.
+    `promises` that are all about being in the data leave values open. `unpromised` says that the
+    same data also gave a file without a promise.
     """
     said, texts = check_audience(audience), catalogue()
     topics = texts.names("reports.not_protected.order")
+    if values_open(promises):
+        topics = ("values", *topics)
     if unpromised:
         topics = ("unpromised", *topics)
     found = [

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from discreet.reports.facts import Statement, purpose_of
-from discreet.statements import gaussian_lines, learned_lines, promise_lines
+from discreet.statements import compared_lines, gaussian_lines, learned_lines, promise_lines
 from discreet.statements.presenter import someone
 from discreet.statements.tables import flat, joining_table, lines_of, tables_of
 from discreet.words import say
@@ -46,7 +46,8 @@ def markdown(statement: Statement, later: str = "") -> str:
     facts = statement.facts
     title = "title" if statement.release_id else "account_title"
     lines = [f"# {flat(say(f'statements.{title}', purpose=purpose_of(facts)))}", ""]
-    for line in promise_lines(facts["promises"]):
+    compared = map(flat, compared_lines(facts["promises"], facts["learned"]))
+    for line in (*promise_lines(facts["promises"]), *compared):
         lines += [line, ""]
     for paragraph in filter(None, (*facts["texts"]["public"].split("\n\n"), later)):
         lines += [flat(paragraph), ""]

@@ -6,21 +6,27 @@ rendering prints.
 
 from discreet.statements.learned import PRIORS, Learned, Row, learned
 from discreet.statements.tables import (
+    compared_lines,
     gaussian_lines,
     learned_lines,
     learned_table,
     probability_text,
     promise_lines,
+    promises_in,
+    values_open,
 )
 
 __all__ = [
     "PRIORS",
     "Learned",
     "Row",
+    "compared_lines",
     "gaussian_lines",
     "learned",
     "learned_lines",
     "learned_table",
     "probability_text",
     "promise_lines",
+    "promises_in",
+    "values_open",
 ]

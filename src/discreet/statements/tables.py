@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from discreet.guarantees import amount, figures_apart
+from discreet.guarantees import Adjacency, amount, figures_apart
+from discreet.promises import Counterfactual, Promise
 from discreet.rounding import FIGURES, decimal_down, decimal_up, number, percent
 from discreet.words import say
 
@@ -199,6 +200,55 @@ def promise_lines(promises: Sequence[Facts], *, plain: bool = False) -> list[str
     if sum("confidence" in one.get("keys", {}) for one in promises) > 1:
         lines.append(say("statements.promise.not_jointly"))
     return lines
+
+
+def compared(promises: Sequence[Promise], unit: str, where: str = "account") -> str:
+    """Say how the figures beside promises compare with them: what is promised, and what is not."""
+    if not promises:
+        return ""
+    what = " and ".join(dict.fromkeys(_about(promise, unit) for promise in promises))
+    larger = say("statements.compared.larger", many=len(promises))
+    if any("unless_ratio" in part.to_mapping() for one in promises for _, part in one.parts):
+        larger += " " + say("statements.compared.unless")
+    return say(f"statements.compared.{where}", many=len(promises), what=what, larger=larger)
+
+
+def _about(promise: Promise, unit: str) -> str:
+    """What a promise is about, and whether it speaks of every belief before."""
+    parts = [part for _, part in promise.parts]
+    boxes = [part.box for part in parts]
+    central = promise.adjacency is Adjacency.ADD_REMOVE
+    kind: str = promise.about
+    free = {"membership": ("p",), "value": ("q",), "both": ("p", "q")}[kind]
+    ends = ((getattr(box, f"{x}0"), getattr(box, f"{x}1")) for box in boxes for x in free)
+    named = any(low > 0 or high < 1 for low, high in ends)
+    if promise.on_average:
+        kind = "on_average"
+    elif any(isinstance(part, Counterfactual) for part in parts) and central:
+        kind, named = "counterfactual", False
+    elif kind == "both" and named:
+        kind = "both_named"
+    what = say(f"statements.compared.{kind}", unit=unit)
+    return say("statements.compared.named", what=what) if named else what
+
+
+def compared_lines(promises: Sequence[Facts], facts: Facts | None) -> list[str]:
+    """Return how what may be learned compares with the promises of an account; a line, or none."""
+    bound = [] if facts is None else promises_in(promises, facts["adjacency"])
+    return [compared(bound, str(facts["unit"]))] if facts is not None and bound else []
+
+
+def promises_in(promises: Sequence[Facts], adjacency: str) -> list[Promise]:
+    """Return the promises that facts state and that were not withdrawn."""
+    from discreet.ledger.promises import read_promise
+
+    where = Adjacency.of(adjacency)
+    return [read_promise(one["keys"], where) for one in promises if not one.get("withdrawn")]
+
+
+def values_open(promises: Sequence[Promise]) -> bool:
+    """Whether promises were made, and all are about being in the data: none covers a value."""
+    return bool(promises) and all(promise.about == "membership" for promise in promises)
 
 
 def learned_table(facts: Facts) -> Table:

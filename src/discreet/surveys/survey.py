@@ -241,6 +241,8 @@ def randomize(survey: Survey | str | Path, answer: str) -> str:
 
 def survey_in(path: str | Path) -> tuple[Survey, Mapping[str, Any]]:
     """Return the survey of a YAML file, and all of its keys."""
+    if not isinstance(path, str | Path):
+        raise InputError("surveys.not_a_survey", kind=type(path).__name__)
     place = Path(path)
     text, what = text_of(place, say("surveys.the_file")), say("surveys.the_file")
     keys = yaml_values(text, what, texts=("question", "answers"))

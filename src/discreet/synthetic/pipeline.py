@@ -28,7 +28,7 @@ from discreet.lazily import missing
 from discreet.numerics import double_above
 from discreet.promises import delta_in
 from discreet.rounding import FIGURES, number
-from discreet.statements import PRIORS, learned_lines, promise_lines
+from discreet.statements import PRIORS, compared_lines, learned_lines, promise_lines
 from discreet.statements.tables import flat
 from discreet.synthetic import files
 from discreet.synthetic.assessment import Assessment, Region, Search, assess_counts, search
@@ -453,6 +453,7 @@ def _statement(
         }
         lines += [
             *promise_lines(facts["promises"]),
+            *map(flat, compared_lines(facts["promises"], facts["learned"])),
             say("synthetic.statement.guarantee", unit=one, **budget),
             say("synthetic.statement.learned"),
             say("statement.learned.lead", unit=one),

@@ -53,7 +53,7 @@ def _of_promise(text: str) -> dict[str, Any]:
         "facts": assumption_rows(choice.assumptions.to_dict()),
         "names": after.get("names"),
         "rows": after.get("rows"),
-        "open_to": not_protected("public", choice.promise.unit.kind),
+        "open_to": not_protected("public", choice.promise.unit.kind, promises=[choice.promise]),
         "source": text,
     }
 

@@ -21,6 +21,7 @@ from starlette.responses import HTMLResponse, Response
 from discreet.beliefs import Belief, Bounds, Prior, explain, join
 from discreet.composition import loss_of
 from discreet.guarantees import Adjacency, Guarantee, PureDP, of_kind
+from discreet.promises import promise_in
 from discreet.reports.participant import joining_words
 from discreet.reports.published import Deployment, deployments
 from discreet.reports.sentences import (
@@ -35,6 +36,7 @@ from discreet.reports.sentences import (
 )
 from discreet.statements.presenter import amount_text, assumption_rows, bound_text, budget_text
 from discreet.statements.tables import (
+    compared,
     crowd_for,
     decimals,
     frequency,
@@ -394,7 +396,9 @@ def explain_page(request: Request) -> HTMLResponse:
     found = filled(ExplainForm, request.query_params, explained)
     prior = found.form.state.prior()
     listed = published(prior.p if prior else 0.5)
-    return found.page(request, "explain.html", kinds=KINDS, published=listed)
+    keys = Thread.of(request.query_params).keys()
+    beside = compared([promise_in(keys)], found.form.state.unit, "form") if keys else ""
+    return found.page(request, "explain.html", kinds=KINDS, published=listed, beside=beside)
 
 
 # -- one participant
