@@ -3,6 +3,7 @@
 Loaded as a plugin by `tests/conftest.py`, so any test may ask for
 
     browser        Chromium, headless, in which no name of the network is found
+    offline        a function that gives pages without a network, for files on disk
 
 Waiting ends when what is waited for is there. The limits below only say when a test has failed, and
 are long enough for a machine that is busy with other tests.
@@ -13,7 +14,7 @@ from __future__ import annotations
 import base64
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,36 @@ def browser() -> Iterator[Any]:
         found = tools.chromium.launch(executable_path=program, args=ARGUMENTS)
         yield found
         found.close()
+
+
+@pytest.fixture(scope="session")
+def disk(browser: Any) -> Iterator[Any]:
+    """Give the context of pages that are opened from disk.
+
+    One page stays open, and with it the process that draws them all: to start one is dear.
+    """
+    context = browser.new_context(offline=True)
+    context.set_default_timeout(1000 * WAIT)
+    context.new_page().goto(Path(__file__).as_uri())
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def offline(disk: Any) -> Iterator[Callable[..., Any]]:
+    """Give pages without a network: `offline(375, 800, "dark")`; they are closed at the end."""
+    pages: list[Any] = []
+
+    def opened(width: int = 1280, height: int = 900, scheme: str = "light") -> Any:
+        page = disk.new_page()
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": height})
+        page.emulate_media(color_scheme=scheme)
+        return page
+
+    yield opened
+    for page in pages:
+        page.close()
 
 
 def picture(page: Any, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ PAGES = (
     "json", "cli", "extending", "reference/ledger",
 )  # fmt: skip
 
+Offline = Callable[..., Any]
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("docs")]
 
 
-def test_pages_fit_a_phone_and_ask_nothing_of_the_network(browser: Any, site: Path) -> None:
-    page = browser.new_context(offline=True, viewport={"width": 375, "height": 800}).new_page()
+def test_pages_fit_a_phone_and_ask_nothing_of_the_network(offline: Offline, site: Path) -> None:
+    page = offline(375, 800)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     for name in PAGES:
@@ -27,8 +29,8 @@ def test_pages_fit_a_phone_and_ask_nothing_of_the_network(browser: Any, site: Pa
     assert not [url for url in asked if url.startswith(("http:", "https:", "ws:", "//"))]
 
 
-def test_search_finds_from_disk(browser: Any, site: Path) -> None:
-    page = browser.new_context(offline=True, viewport={"width": 1280, "height": 800}).new_page()
+def test_search_finds_from_disk(offline: Offline, site: Path) -> None:
+    page = offline(1280, 800)
     page.goto((site / "guides" / "curator.html").as_uri())
     field = page.locator("input.md-search__input")
     field.click()
@@ -47,11 +49,9 @@ def test_search_finds_from_disk(browser: Any, site: Path) -> None:
     ],
 )
 def test_pages_can_be_read_by_everyone(
-    browser: Any, site: Path, scheme: str, names: tuple[str, ...]
+    offline: Offline, site: Path, scheme: str, names: tuple[str, ...]
 ) -> None:
-    page = browser.new_context(
-        offline=True, viewport={"width": 1280, "height": 900}, color_scheme=scheme
-    ).new_page()
+    page = offline(1280, 900, scheme)
     for name in names:
         page.goto((site / f"{name}.html").as_uri())
         accessible(page, RULES[:-1], colours=scheme == "dark")

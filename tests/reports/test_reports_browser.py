@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from stories import Made, reported
 from browsers import accessible
 
 pytestmark = pytest.mark.slow
+Offline = Callable[..., Any]
 
 
-def opened(browser: Any, made: Made, **context: Any) -> tuple[Any, list[str]]:
-    page = browser.new_context(offline=True, **context).new_page()
+def opened(page: Any, made: Made) -> tuple[Any, list[str]]:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(reported(made)[1].html.as_uri())
@@ -23,20 +24,18 @@ def opened(browser: Any, made: Made, **context: Any) -> tuple[Any, list[str]]:
 
 @pytest.mark.parametrize(("width", "scheme"), [(375, "light"), (375, "dark"), (1280, "dark")])
 def test_no_violations_no_requests_no_sideways_scrolling(
-    browser: Any, pure: Made, width: int, scheme: str
+    offline: Offline, pure: Made, width: int, scheme: str
 ) -> None:
-    page, asked = opened(
-        browser, pure, viewport={"width": width, "height": 900}, color_scheme=scheme
-    )
+    page, asked = opened(offline(width, 900, scheme), pure)
     assert len(asked) == 1  # the file itself
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     accessible(page, colours=scheme == "dark")
 
 
 def test_page_one_is_seen_without_scrolling_and_has_no_violations(
-    browser: Any, any_release: Made
+    offline: Offline, any_release: Made
 ) -> None:
-    page, asked = opened(browser, any_release, viewport={"width": 1280, "height": 900})
+    page, asked = opened(offline(), any_release)
     assert len(asked) == 1
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
     accessible(page)
@@ -65,9 +64,9 @@ _CUT_OFF = """() => [...document.querySelectorAll('figure svg')].flatMap(svg => 
 
 @pytest.mark.parametrize("width", [1280, 360])
 def test_no_word_of_a_chart_is_cut_off_and_no_date_is_broken(
-    browser: Any, pure: Made, width: int
+    offline: Offline, pure: Made, width: int
 ) -> None:
-    page, _ = opened(browser, pure, viewport={"width": width, "height": 900})
+    page, _ = opened(offline(width), pure)
     assert page.locator("figure svg text", has_text="earlier or later").count() == 1
     assert page.evaluate(_CUT_OFF) == []
     dates = page.locator(".whole")
@@ -76,8 +75,8 @@ def test_no_word_of_a_chart_is_cut_off_and_no_date_is_broken(
     assert set(heights) == {1}
 
 
-def test_it_prints(browser: Any, pure: Made, tmp_path: Path) -> None:
-    page, _ = opened(browser, pure, color_scheme="dark", viewport={"width": 700, "height": 1000})
+def test_it_prints(offline: Offline, pure: Made, tmp_path: Path) -> None:
+    page, _ = opened(offline(700, 1000, "dark"), pure)
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("document.documentElement.scrollWidth") <= 700
     for table in page.locator("table").all():
@@ -96,8 +95,8 @@ def test_it_prints(browser: Any, pure: Made, tmp_path: Path) -> None:
     assert path.stat().st_size > 10_000
 
 
-def test_it_is_walked_by_keyboard(browser: Any, pure: Made) -> None:
-    page, _ = opened(browser, pure, viewport={"width": 1280, "height": 900})
+def test_it_is_walked_by_keyboard(offline: Offline, pure: Made) -> None:
+    page, _ = opened(offline(), pure)
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")

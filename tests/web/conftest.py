@@ -115,7 +115,8 @@ def states(site: Site) -> dict[str, str]:
 def visitors(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
     """Browsers' contexts that were let in, one for each set of options.
 
-    Pages of one context share what was loaded; what a tab keeps is its own.
+    Pages of one context share what was loaded; what a tab keeps is its own. One page stays open,
+    and with it the process that draws them all: to start one, and to load the scripts, is dear.
     """
     contexts: dict[str, Any] = {}
 
@@ -125,6 +126,7 @@ def visitors(browser: Any, site: Site) -> Iterator[Callable[..., Any]]:
             contexts[key] = context = browser.new_context(**options)
             context.set_default_timeout(1000 * browsers.WAIT)
             context.add_cookies([dict(cookie) for cookie in site.cookies])
+            context.new_page().goto(f"{site.url}/static/discreet.css")
         return contexts[key]
 
     yield visitor
@@ -146,7 +148,8 @@ def page_at(
 
     A page that logs an error (a script that fails, something the policy blocks), or that asks for
     anything outside, fails the test at its end; with `failing`, requests may fail. A `shared` page
-    is one that was open before, which is quicker; what it kept is forgotten.
+    is one that was open before, which is quicker; what it kept is forgotten. Without options a page
+    is shared, unless requests may fail.
     """
     opened: list[Any] = []
     lent: list[Any] = []
@@ -164,9 +167,11 @@ def page_at(
         scheme: str = "light",
         javascript: bool = True,
         failing: bool = False,
-        shared: bool = False,
+        shared: bool | None = None,
         **options: Any,
     ) -> Any:
+        if shared is None:
+            shared = javascript and not failing and not options
         context = visitors(java_script_enabled=javascript, **options)
         page = tabs.pop() if shared and tabs else context.new_page()
         (lent if shared else opened).append(page)
@@ -196,6 +201,7 @@ def page_at(
     for page, event, listener in heard:
         page.remove_listener(event, listener)
     for page in lent:
+        page.unroute_all()
         page.evaluate("sessionStorage.clear()")
         page.emulate_media(media="screen", forced_colors="none")
         page.goto("about:blank")

@@ -120,12 +120,16 @@ def test_every_request_may_fail(
     doors: Answer,
     states: dict[str, str],
     shoot: Callable[[Any, str], None],
+    site: Any,
 ) -> None:
     seen: set[str] = set()
     turn = 0
     told = "main :is([role=alert], [role=status]):visible"
+    page = page_at("/static/discreet.css", failing=True, shared=True)
     for name, path in pages().items():
-        page = page_at(READY.get(path, path), failing=True)
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1280, "height": 900})
+        page.goto(site.url + READY.get(path, path))
         page.wait_for_load_state("networkidle")
         for place, change in enumerate(changes(page)):
             turn += 1  # each kind of failure has its turn; in `make soak` all are tried everywhere
@@ -148,7 +152,6 @@ def test_every_request_may_fail(
                 expect(said).to_have_count(0)
                 until(page, "!document.querySelector('.stale, main [inert]')")
                 assert page.locator("#bar.failed").count() == 0
-        page.close()
     wanted = {path for script in SCRIPTS for path in ADDRESS.findall(script.read_text("utf-8"))}
     assert wanted <= seen, wanted - seen
 

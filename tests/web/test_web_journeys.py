@@ -192,7 +192,7 @@ def test_by_keyboard_alone_from_a_sentence_to_a_release(
 ) -> None:
     data = tmp_path / "typed.csv"
     data.write_bytes(CSV)
-    page = drawn(page_at("/tolerate"))
+    page = drawn(page_at("/tolerate", shared=False))
     # Asked for long before the key is pressed: the browser takes its time to hand choosers over.
     page.on("filechooser", lambda chooser: chooser.set_files(str(data)))
     keys = Keys(page)

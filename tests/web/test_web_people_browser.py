@@ -47,14 +47,6 @@ def release(page: Any, situation: str) -> None:
     page.wait_for_url("**/made/*")
 
 
-def from_disk(browser: Any, path: Path, width: int, height: int) -> Any:
-    """Open a file as one does who was sent it: no server, no network."""
-    context = browser.new_context(offline=True, viewport={"width": width, "height": height})
-    page = context.new_page()
-    page.goto(path.as_uri())
-    return page
-
-
 def test_the_curator(fresh: Fresh, tmp_path: Path) -> None:
     page = fresh()
     page.fill("[name=before]", "5")
@@ -122,20 +114,20 @@ def test_the_privacy_engineer(fresh: Fresh, tmp_path: Path) -> None:
     assert ledger.verify(head).verified
 
 
-def test_the_regulator(fresh: Fresh, browser: Any, tmp_path: Path) -> None:
+def test_the_regulator(fresh: Fresh, offline: Fresh, tmp_path: Path) -> None:
     page = fresh()
     release(page, "Census")
     whole = downloaded(page, "Whole report (ZIP)", tmp_path)
     with zipfile.ZipFile(whole) as archive:
         archive.extractall(tmp_path / "sent")
     (report,) = (tmp_path / "sent").rglob("report.html")
-    shown = from_disk(browser, report, 1280, 900)
+    shown = offline()
+    shown.goto(report.as_uri())
     first = shown.locator("#facts")
     for words in ("one person", "ε", "δ", "not protected"):
         expect(first).to_contain_text(words, ignore_case=True)
     box = first.locator(".plain li").last.bounding_box()
     assert box["y"] + box["height"] <= 900  # on page one
-    shown.context.close()
     # The worst case is computed anew by a script that needs nothing installed.
     script = report.parent / "verify.py"
     run = [sys.executable, "-I", "-S", str(script)]
@@ -153,10 +145,11 @@ def test_the_regulator(fresh: Fresh, browser: Any, tmp_path: Path) -> None:
         )
 
 
-def test_the_participant_on_a_phone(fresh: Fresh, browser: Any, tmp_path: Path) -> None:
+def test_the_participant_on_a_phone(fresh: Fresh, offline: Fresh, tmp_path: Path) -> None:
     page = fresh()
     release(page, "Hospital")
-    shown = from_disk(browser, downloaded(page, "For participants", tmp_path), 360, 740)
+    shown = offline(360, 740)
+    shown.goto(downloaded(page, "For participants", tmp_path).as_uri())
     grown, joined = (shown.locator(f"[data-of^='now.{of}']").first for of in ("chosen", "joining"))
     expect(grown).to_be_visible()
     before, out = grown.inner_text(), joined.inner_text()
@@ -168,7 +161,6 @@ def test_the_participant_on_a_phone(fresh: Fresh, browser: Any, tmp_path: Path) 
     shown.check("[name=about][value=value]")
     expect(shown.locator("body")).to_contain_text("not protected", ignore_case=True)
     assert shown.evaluate("document.documentElement.scrollWidth") <= 360
-    shown.context.close()
     # The same on the page itself, from the screen Explain, for a worry of one's own.
     phone = fresh(width=360, height=740)
     phone.get_by_role("link", name="Explain", exact=True).click()

@@ -193,7 +193,7 @@ def test_hostile_files(
     shoot: Callable[[Any, str], None],
     accessible: Callable[[Any], None],
 ) -> None:
-    page = page_at("/release")
+    page = page_at("/release", shared=False)
     alerts: list[str] = []
     page.on("dialog", lambda dialog: (alerts.append(dialog.message), dialog.dismiss()))
     script = "<img src=x onerror=alert(1)><script>alert(2)</script>"

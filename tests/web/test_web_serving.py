@@ -60,6 +60,28 @@ def test_the_command_prints_its_address_serves_and_ends_quietly(tmp_path: Path) 
     assert errors == ""
 
 
+def test_a_thread_at_work_in_a_library_does_not_abort_the_end() -> None:
+    """The page gets ready in such a thread, which Ctrl-C may find anywhere."""
+    program = """
+import sys, threading, duckdb
+from discreet.cli import main
+
+def busy():
+    while True:
+        duckdb.connect().execute("select 1").fetchall()
+        at_work.set()
+
+at_work = threading.Event()
+threading.Thread(target=busy, daemon=True).start()
+at_work.wait()
+sys.argv = ["discreet", "--version"]
+main()
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == b""
+
+
 def test_it_listens_on_loopback_only_and_says_when_the_port_is_taken(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

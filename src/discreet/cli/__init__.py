@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from discreet.cli.output import as_text, emitted, progress
-from discreet.cli.signals import STOPPED, Stopped, end_at_once, unwinding
+from discreet.cli.signals import Stopped, end_at_once, unwinding
 from discreet.errors import DiscreetError, InternalError
 from discreet.outside import load_from_outside
 from discreet.words import catalogue, say
@@ -109,11 +109,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line; every way out is an exit code, and one JSON object if it was asked."""
     if argv is not None:
         sys.exit(_exit_code(list(argv)))
-    stopped: list[int] = []
-    atexit.register(end_at_once, stopped)  # the first that is registered is the last that is run
+    ended: list[int] = []
+    atexit.register(end_at_once, ended)  # the first that is registered is the last that is run
     code = _exit_code(sys.argv[1:])
-    if code in STOPPED:
-        stopped.append(code)
+    ended.append(code or 0)
     sys.exit(code)
 
 

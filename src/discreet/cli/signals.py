@@ -37,16 +37,17 @@ class Stopped(BaseException):
         return say("cli.stopped", signal=signal.Signals(self.number).name)
 
 
-def end_at_once(stopped: Sequence[int]) -> None:
-    """End the process with the exit code, if there is one, as the last step of Python's own.
+def end_at_once(ended: Sequence[int]) -> None:
+    """End the process with the exit code, where Python's own last steps would go wrong.
 
-    A library whose loading a signal cut off would tell at length of what it could not let go.
+    A library whose loading a signal cut off would tell at length of what it could not let go. A
+    thread that is still at work in a library (the page gets ready in one) would abort the process.
     """
-    if stopped:
+    if ended and (ended[0] in STOPPED or threading.active_count() > 1):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError):  # whoever read it has gone
                 stream.flush()
-        os._exit(stopped[0])
+        os._exit(ended[0])
 
 
 @contextmanager
