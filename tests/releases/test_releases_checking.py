@@ -245,8 +245,9 @@ def test_init_proposes_how_a_file_is_written_and_who_is_in_it(
     spec = yaml.safe_load(written)
     assert code == 0
     assert [one["name"] for one in json.loads(out)["columns"]] == ["Patient-ID", "Kosten"]
-    written_as = {"delimiter": ";", "decimal": ",", "thousands": ".", "encoding": "utf-8"}
+    written_as = {"delimiter": ";", "decimal": ",", "thousands": "."}
     assert spec["source"] == {"path": "besuche.csv"} | written_as
+    assert "the header line does not show the encoding" in written
     assert spec["protect"]["column"] == "Patient-ID"
     assert "discreet release german.yaml" in written
     assert "SECRET" not in written + out

@@ -54,13 +54,16 @@ def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> 
     import os
 
     from discreet.releases.checking import proposed_unit
+    from discreet.releases.engines.files import shows_encoding
 
     path = os.path.relpath(Path(source.path or "").resolve(), file.resolve().parent)
     written = source.model_dump(exclude={"path"}, exclude_defaults=True)
-    written |= {"encoding": source.encoding} if written else {}  # the rows may have it otherwise
+    shown = shows_encoding(Path(source.path or ""))
+    written |= {"encoding": source.encoding} if written and shown else {}
     said = json.dumps({"path": path} | written if written else path, ensure_ascii=False)
     names = [[json.dumps(one["name"], ensure_ascii=False), one["kind"]] for one in columns]
     notes = [say("cli.init.written")] if written else []
+    notes += [say("cli.init.no_encoding")] if written and not shown else []
     listed = "\n".join(f"# {line}" for line in [*notes, say("cli.init.columns"), *table(names)])
     text = TEMPLATE.replace("discreet release release.yaml", f"discreet release {file.name}", 1)
     unit = proposed_unit(one["name"] for one in columns)

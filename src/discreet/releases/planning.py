@@ -28,7 +28,7 @@ from discreet.releases.pricing import Asked, Priced, Pricing, allowances, delta_
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import column_in, hints, read_as, sample_told
 from discreet.releases.source import options_of, pattern_of
-from discreet.releases.spec import PublicFiles, Spec
+from discreet.releases.spec import PublicFiles, Spec, letters_compared
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
 from discreet.releases.statistics.cut import CutUnits, questions
@@ -149,13 +149,26 @@ class Plan:
                 wanted = say(f"releases.formula.types.{kind}")
                 said = {"column": name, "kind": kind, "wanted": wanted}
                 found.append(say("releases.plan.assumed_type", **said))
-        return tuple(found)
+        return (*found, *self._letters())
+
+    def _letters(self) -> Iterator[str]:
+        """Warn where letters beyond ASCII are sought, and nothing says how the file writes them."""
+        source = options_of(self.spec.source)
+        if "encoding" in source.model_fields_set or not is_csv(source.path or ""):
+            return
+        from discreet.releases.engines.files import shows_encoding
+
+        keys = [one.statistic.public_keys for one in self.statistics]
+        letters = letters_compared({**self.spec.to_dict(), "source": source.path, "keys": keys})
+        path = self.spec.path(source.path or "")
+        if letters is not None and path.is_file() and not shows_encoding(path):
+            yield say("releases.plan.letters", file=path.name, letters=letters)
 
     @property
     def as_written(self) -> tuple[str, ...]:
         """How keys, and a CSV file, are taken to be written: what is otherwise does not count."""
         keys = any(one.by and not one.open for one in self.statistics)
-        told = (say("releases.plan.public_keys"),) if keys else ()
+        told = (*self._listed(), say("releases.plan.public_keys")) if keys else ()
         source = options_of(self.spec.source)
         if not is_csv(source.path or ""):
             return told
@@ -168,6 +181,21 @@ class Plan:
         dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
         written = say("releases.plan.as_written", number=number, dates=dates, **said)
         return (written, *(self._bounds() if source.decimal == "," else ()), *told)
+
+    def _listed(self) -> Iterator[str]:
+        """Yield the keys as they were read from files."""
+        read = {one.name: one.statistic.public_keys for one in self.statistics}
+        files = {
+            (column, file): read[one.name][column]
+            for one in self.spec.named()
+            if one.name in read
+            for column, file in one.public_keys.items()
+            if isinstance(file, str)
+        }
+        for (column, file), keys in files.items():
+            some = ", ".join([*keys[:_SOME], *["…"][: len(keys) - _SOME]])
+            said = {"column": column, "file": file, "number": len(keys), "some": some}
+            yield say("releases.plan.listed", **said)
 
     def _bounds(self) -> Iterator[str]:
         """Yield the bounds as they were read: a spec has decimal points, whatever its file has."""
@@ -516,18 +544,25 @@ def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]
     derived column only has another name for one.
     """
     assumed: list[str] = []
+
+    def found(column: str, name: str) -> Column:
+        if spec.per_unit and column not in columns:
+            said = {"name": name, "column": column, "features": ", ".join(spec.per_unit)}
+            raise SpecError("releases.plan.gathered", **said)
+        return column_in(columns, column, name)
+
     for column in spec.protect.column:
         column_in(columns, column, "protect")
     for statistic in (table for entry in spec.named() for table in entry.tables()):
         name = str(statistic.name)
         for column in statistic.grouped_by:
-            if column_in(columns, column, name) == "other":
+            if found(column, name) == "other":
                 raise DataError("releases.plan.no_groups", column=column)
         for column in (*statistic.grouped_by, *statistic.extra):
             if column in RESERVED:
                 raise SpecError("releases.plan.reserved", column=column)
         for read in (one for m in statistic.measures() for one in fields(m)):
-            kind = column_in(columns, read.column, name)
+            kind = found(read.column, name)
             if isinstance(read, Labels):
                 continue
             if kind == "text":

@@ -44,6 +44,7 @@ What it costs is in `pricing`.
 from __future__ import annotations
 
 import math
+import re
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -58,7 +59,7 @@ from discreet.composition.sampling import before_sampling
 from discreet.errors import DataError, DiscreetError, PolicyError, SpecError
 from discreet.guarantees import amount, stated
 from discreet.reading import like, nearest
-from discreet.releases.engines import file_of, opened
+from discreet.releases.engines import file_of, is_csv, opened
 from discreet.releases.engines.base import TEXTS, Column, Engine, Number
 from discreet.releases.formula import (
     KINDS,
@@ -74,7 +75,7 @@ from discreet.releases.formula import (
     unmet,
 )
 from discreet.releases.models import Closed, NamesOrOne, Pair, as_tuple
-from discreet.releases.source import Sourced, path_in
+from discreet.releases.source import Sourced, options_of, path_in
 from discreet.rounding import up
 from discreet.words import say
 
@@ -484,6 +485,8 @@ def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
                 raise SpecError("releases.rows.column_twice", source=located, column=column)
         kinds = {column: table.columns[column] for column in taken}
         rows = _public_rows(table, join, taken) if join.public else None
+    if rows is not None and is_csv(located or ""):
+        kinds |= dict.fromkeys(_texts_in(join, spec, rows, taken), "text")
 
     def read() -> Rows:
         if rows is not None:
@@ -504,6 +507,49 @@ def _public_rows(table: Any, join: Join, taken: list[str]) -> Rows:
     if len(set(keys)) != len(keys):
         raise SpecError("releases.rows.public_twice", source=located, by=", ".join(join.by))
     return keys, values
+
+
+def _texts_in(join: Join, spec: Spec, rows: Rows, taken: list[str]) -> Iterator[str]:
+    """Yield the columns of a public CSV file that hold texts; refuse what cannot be read.
+
+    Of protected data such a value counts as missing, since a refusal would tell of it.
+    """
+    from discreet.releases.engines.files import public_rows
+    from discreet.releases.engines.sql import number_of
+
+    how = options_of(join.source)
+    path = spec.path(how.path or "")
+    public_rows(path, how)
+    with closing(opened(how.model_copy(update={"types": {}}), spec.path)) as plain:
+        keys, found = plain.every_row(join.by, taken)  # type: ignore[attr-defined]
+    typed = {name: dict(zip(rows[0], column, strict=True)) for name, column in rows[1].items()}
+    for column in taken:
+        texts, numbers = found[column], found[number_of(column)]
+        declared = how.types.get(column)
+        read = numbers if declared is None else [typed[column][key] for key in keys]
+        unread = [
+            place
+            for place, (text, value) in enumerate(zip(texts, read, strict=True))
+            if text is not None and value is None
+        ]
+        said = {"file": path.name, "column": column}
+        mixed = len(unread) < sum(text is not None for text in texts)
+        wrong = unread if declared else [n for n in unread if mixed and _DIGIT.search(texts[n])]
+        if wrong:
+            wanted = say(f"releases.public.as_{'declared' if declared else 'number'}")
+            key = ", ".join(keys[wrong[0]])
+            raise SpecError("releases.public.value", key=key, wanted=wanted, **said)
+        unsaid = how.delimiter == ";" and not {"decimal", "thousands"} & how.model_fields_set
+        grouped = any(text is not None and _THOUSANDS.fullmatch(text) for text in texts)
+        if unsaid and grouped and declared != "text":
+            raise SpecError("releases.public.thousands", **said)
+        if declared is None and any(not _DAY_OR_TRUTH.match(texts[n]) for n in unread):
+            yield column
+
+
+_DIGIT = re.compile("[0-9]")
+_THOUSANDS = re.compile(r"[0-9]{1,3}(\.[0-9]{3})+")
+_DAY_OR_TRUTH = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|(true|false)$", re.IGNORECASE)
 
 
 def _drawn(rows: Rows, most: int) -> Rows:

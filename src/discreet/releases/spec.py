@@ -24,7 +24,7 @@ import filecmp
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import date
@@ -54,7 +54,7 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.engines import file_of, is_csv
 from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal, wrong_choice
 from discreet.releases.rows import Condition, Features, Joins, Sample, keys_known
-from discreet.releases.source import Sourced, options_of, path_in
+from discreet.releases.source import Source, Sourced, options_of, path_in
 from discreet.releases.statistics import KINDS, Statistic
 from discreet.releases.statistics.base import Registered, default_name
 from discreet.releases.statistics.cut import Cut
@@ -372,7 +372,7 @@ class PublicFiles:
         if not {child, parent} <= set(header):
             raise SpecError("releases.keys.no_column", file=path.name, column=parent)
         found: dict[str, str] = {}
-        for row in (row for row in body if len(row) == len(header)):
+        for row in body:
             key, above = row[header.index(child)], row[header.index(parent)]
             if found.setdefault(key, above) != above:
                 raise SpecError("releases.keys.two_parents", file=path.name, key=key, parent=parent)
@@ -391,11 +391,12 @@ class PublicFiles:
                 "releases.keys.no_numbers", file=path.name, columns=", ".join(by) or "-"
             )
         places, place = [header.index(column) for column in by], header.index(others[0])
+        read = _number_reader([row[place] for row in body], path.name)
         found: dict[tuple[str, ...], Fraction] = {}
-        for row in (row for row in body if len(row) == len(header)):
+        for row in body:
             key = tuple(row[at] for at in places)
             try:
-                number = fraction_of(row[place])
+                number = read(row[place])
             except (ValueError, ZeroDivisionError):
                 number = Fraction(0)
             if number <= 0 or key in found:
@@ -407,14 +408,41 @@ class PublicFiles:
 
 
 def _csv_rows(path: Path) -> list[list[str]]:
-    """Return the rows of a CSV file, the header first; an empty one has an empty header."""
+    """Return the rows of a CSV file, the header first, with the sign that its header shows."""
+    from discreet.releases.engines.files import public_rows, written_as
+
     try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            return list(csv.reader(lines)) or [[]]
+        found = written_as(path, Source())
     except OSError as error:
         raise SpecError("releases.keys.unreadable", file=path.name, reason=error.strerror) from None
-    except (UnicodeDecodeError, csv.Error):
+    except (UnicodeError, csv.Error):
         raise SpecError("releases.keys.no_csv", file=path.name) from None
+    # Of the encodings that do not show themselves, none is guessed.
+    if found.encoding != "utf-16":
+        found = found.model_copy(update={"encoding": "utf-8"})
+    return public_rows(path, found)
+
+
+def _number_reader(texts: Sequence[str], file: str) -> Callable[[str], Fraction]:
+    """Return what reads the numbers of a public file: with a decimal comma if one of them has it.
+
+    >>> float(_number_reader(["264.638", "1.084.831,5"], "people.csv")("264.638"))
+    264638.0
+    """
+    if any("," in text or text.count(".") > 1 for text in texts):
+
+        def german(text: str) -> Fraction:
+            if not re.fullmatch(r"(\d+|\d{1,3}(\.\d{3})+)(,\d+)?", text.strip()):
+                raise ValueError
+            return fraction_of(text.strip().replace(".", "").replace(",", "."))
+
+        return german
+    numbers = [text.strip() for text in texts]
+    if numbers and all(re.fullmatch(r"\d{1,3}(\.\d{3})?", text) for text in numbers):
+        one = next((text for text in numbers if "." in text), None)
+        if one is not None:
+            raise SpecError("releases.keys.thousands", file=file)
+    return fraction_of
 
 
 def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
@@ -432,6 +460,22 @@ def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
     if len(set(keys)) != len(keys):
         raise SpecError("releases.keys.twice", file=path.name, column=column)
     return keys
+
+
+# Keys of a spec that are compared with no data.
+_NO_DATA = (
+    *("account", "purpose", "source", "tolerance", "promise", "budget", "ledger", "output"),
+    *("sensitive", "publication", "about", "labels"),
+)
+
+
+def letters_compared(values: Mapping[str, Any]) -> str | None:
+    """Return a text beyond ASCII that a spec which says no encoding compares with data, if any."""
+    source = values.get("source")
+    if isinstance(source, Mapping) and source.get("encoding"):
+        return None
+    compared = repr({name: said for name, said in values.items() if name not in _NO_DATA})
+    return next(iter(re.findall(r"\w*[^\W\x00-\x7f]\w*", compared)), None)
 
 
 def without_password(url: Any) -> Any:

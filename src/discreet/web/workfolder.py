@@ -194,11 +194,10 @@ class Workfolder:
         return _written(self._named(name), encoding).model_copy(update={"path": name})
 
     def shows_encoding(self, name: str) -> bool:
-        """Whether a file itself shows how its letters are written: a header of ASCII does not."""
-        from discreet.releases.engines.files import first_line
+        """Whether a file itself shows how its letters are written."""
+        from discreet.releases.engines.files import shows_encoding
 
-        path = self._named(name)
-        return path.suffix.lower() != ".csv" or not first_line(path, "latin-1").isascii()
+        return shows_encoding(self._named(name))
 
     def columns(self, name: str, how: Source | None = None) -> Mapping[str, Column]:
         """Return the columns of a file and their kinds: its schema, and nothing of its rows."""

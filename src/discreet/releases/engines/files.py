@@ -17,6 +17,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -235,6 +236,40 @@ def written_as(path: Path, options: Source) -> Source:
     return options.model_copy(
         update={"delimiter": sign} | ({"decimal": ",", "thousands": "."} if sign == ";" else {})
     )
+
+
+def public_rows(path: Path, options: Source) -> list[list[str]]:
+    """Return the rows of a public CSV file, the header first.
+
+    Of protected data a line that does not fit is left out in silence, since a refusal would tell of
+    it. Of public data it is refused, by its number.
+    """
+    with pa.input_stream(str(path), compression=_compression(path)) as file:
+        written = file.read()
+    try:
+        decoder = _decoder(options.encoding)
+        decoder.errors = "strict"
+        text = decoder.decode(written, final=True)
+    except UnicodeDecodeError as error:
+        line = written[: error.start].count(b"\n") + 1
+        said = {"file": path.name, "line": line, "encoding": options.encoding.upper()}
+        raise SpecError("releases.public.encoding", **said) from None
+    rows: list[list[str]] = []
+    for number, line in enumerate(re.split("\r\n|\r|\n", text), start=1):
+        try:
+            row = next(csv.reader([line], delimiter=options.delimiter, strict=True), [])
+        except csv.Error:
+            row = ["", *(rows[0] if rows else ())]
+        if rows and row and len(row) != len(rows[0]):
+            said = {"file": path.name, "line": number, "delimiter": options.delimiter}
+            raise SpecError("releases.public.line", columns=len(rows[0]), **said)
+        rows += [row] if row else []
+    return rows or [[]]
+
+
+def shows_encoding(path: Path) -> bool:
+    """Whether a file itself shows how its letters are written: a header of ASCII does not."""
+    return not is_csv(path.name) or not first_line(path, "latin-1").isascii()
 
 
 def first_line(path: Path, encoding: str) -> str:

@@ -45,7 +45,6 @@ from discreet.web.release.dry_run import (
 from discreet.web.release.spec_form import (
     PLACE,
     begun,
-    beyond_ascii,
     draft_of,
     form_of,
     grouped,
@@ -310,7 +309,9 @@ def _shown(
     if state is not None and not problem:
         try:
             if state.form is not None and values is not None:
-                letters = bool(columns) and beyond_ascii(values)
+                from discreet.releases.spec import letters_compared
+
+                letters = bool(columns) and letters_compared(values) is not None
                 encoding = letters and not folder.shows_encoding(form["source"])
                 unsaid = missing(values, columns, encoding=encoding)
             if not unsaid and not state.problems:

@@ -619,13 +619,6 @@ _FIRST = {
 }
 
 
-# Keys of a spec that are compared with no data.
-_NO_DATA = (
-    *("account", "purpose", "source", "tolerance", "promise", "budget", "ledger", "output"),
-    *("sensitive", "publication", "about"),
-)
-
-
 def is_synthetic(values: Mapping[str, Any]) -> bool:
     """Whether the values of a spec are those of a synthetic file: columns, and no statistics."""
     return "statistics" not in values and bool({"columns", "n_synthetic"} & values.keys())
@@ -665,14 +658,6 @@ def start(
         "ledger": "sqlite:///ledger.db",
         "output": "out/",
     }
-
-
-def beyond_ascii(values: Mapping[str, Any]) -> bool:
-    """Whether a spec that says no encoding compares data with letters beyond ASCII."""
-    source = values.get("source")
-    if isinstance(source, Mapping) and source.get("encoding"):
-        return False
-    return not repr({name: said for name, said in values.items() if name not in _NO_DATA}).isascii()
 
 
 def missing(

@@ -1,0 +1,164 @@
+"""Public files beside a spec: keys, numbers and joined tables, as spreadsheets write them.
+
+Of protected data, what is written otherwise counts as missing: a refusal would tell of a row. Of
+public data it is refused, since nothing may be published as noise where a file was misread.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import DiscreetError, SpecError
+from discreet.guarantees import PureDP
+from discreet.ledger import Ledger
+from discreet.releases import preview, release
+from discreet.releases.spec import load
+
+HEAD = "Nr;Kreis;Kosten\n"
+ROWS = "".join(f"p{i};{'Köln' if i % 3 else 'Bonn'};{i}\n" for i in range(3000))
+
+
+def _made(spec: dict[str, Any], folder: Path) -> list[dict[str, Any]]:
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger = Ledger.open(spec["ledger"])
+    ledger.open_account("people", cap=PureDP(1.0), approver="A", reason="b", **terms)
+    rows: list[dict[str, Any]] = release(spec, folder=folder).table.to_arrow().to_pylist()
+    return rows
+
+
+def _spec(folder: Path, **changes: Any) -> dict[str, Any]:
+    (folder / "visits.csv").write_text(HEAD + ROWS, encoding="utf-8")
+    source = {"path": "visits.csv", "delimiter": ";", "decimal": ",", "encoding": "utf-8"}
+    return {
+        "account": "people",
+        "purpose": "test",
+        "source": source,
+        "protect": {"unit": "person", "column": "Nr", "rows": 1},
+        "budget": {"epsilon": 1.0},
+        "statistics": [{"count": "rows", "by": ["Kreis"], "keys": {"Kreis": "keys.csv"}}],
+        "ledger": f"sqlite:///{folder / 'ledger.db'}",
+        "output": str(folder / "out"),
+    } | changes
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_keys_are_read_with_the_sign_that_the_header_shows(
+    sign: str, encoding: str, tmp_path: Path
+) -> None:
+    text = f"Kreis{sign}Einwohner\nKöln{sign}1084831\nBonn{sign}331885\n"
+    (tmp_path / "keys.csv").write_text(text, encoding=encoding)
+    rows = _made(_spec(tmp_path), tmp_path)
+    assert [row["Kreis"] for row in rows] == ["Köln", "Bonn"]
+    # 2,000 and 1,000 rows; noise beyond 40 has probability below 1e-17.
+    assert [round(row["value"], -2) for row in rows] == [2000, 1000]
+
+
+def test_the_dry_run_lists_keys_as_they_were_read(tmp_path: Path) -> None:
+    (tmp_path / "keys.csv").write_text("Kreis;x\nKöln;1\nBonn;2\nDüren;3\nUnna;4\n")
+    notes = preview(_spec(tmp_path), folder=tmp_path).notes
+    assert "keys.csv has 4 keys for 'Kreis': Köln, Bonn, Düren, …." in notes
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("Kreis\nKöln\n".encode("cp1252"), "line 2 of the public file keys.csv is not in UTF-8"),
+        ("Größe\nKöln\n".encode("cp1252"), "line 1 of the public file keys.csv is not in UTF-8"),
+        (b"Kreis;x\nBonn;1\nUnna\n", "line 3 of the public file keys.csv does not have the 2"),
+        (b'Kreis\n"Bonn\n', "line 2 of the public file keys.csv does not have the 1 column"),
+    ],
+)
+def test_keys_that_cannot_be_read_are_refused(written: bytes, why: str, tmp_path: Path) -> None:
+    (tmp_path / "keys.csv").write_bytes(written)
+    with pytest.raises(SpecError, match=why) as told:
+        preview(_spec(tmp_path), folder=tmp_path)
+    assert told.value.next
+
+
+def _rate(folder: Path, numbers: str) -> dict[str, Any]:
+    (folder / "keys.csv").write_text("Kreis\nKöln\nBonn\n", encoding="utf-8")
+    (folder / "per.csv").write_text(numbers, encoding="utf-8")
+    count = {"count": "rows", "by": ["Kreis"], "keys": {"Kreis": "keys.csv"}, "name": "n"}
+    return _spec(folder, statistics=[count, {"rate": {"events": "n", "per": "per.csv"}}])
+
+
+@pytest.mark.parametrize("numbers", ["1000\nBonn;500", "1.000,0\nBonn;500,00", "1000,0\nBonn;500"])
+def test_rates_are_per_numbers_as_they_are_written(numbers: str, tmp_path: Path) -> None:
+    rows = _made(_rate(tmp_path, f"Kreis;Leute\nKöln;{numbers}\n"), tmp_path)
+    rates = [row["value"] for row in rows if row["statistic"] != "n"]
+    assert [round(rate, 0) for rate in rates] == [2, 2]  # 2,000 per 1,000, 1,000 per 500
+
+
+def test_a_point_that_may_stand_between_thousands_is_asked_about(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"264\.638, which may be 264638") as told:
+        preview(_rate(tmp_path, "Kreis;Leute\nKöln;264.638\nBonn;331.885\n"), folder=tmp_path)
+    assert told.value.next
+    # Beside a number with two points it is no decimal.
+    preview(_rate(tmp_path, "Kreis;Leute\nKöln;1.084.831\nBonn;331.885\n"), folder=tmp_path)
+
+
+def _joined(folder: Path, written: bytes, **how: Any) -> dict[str, Any]:
+    (folder / "table.csv").write_bytes(written)
+    join = {"source": {"path": "table.csv", "delimiter": ";", **how}, "by": "Kreis", "public": True}
+    sizes = {"size": "bin(Leute, [0, 300000, 500000])"}
+    counted = [{"count": "rows", "by": ["size"]}]
+    return _spec(folder, join=[join], let=sizes, statistics=counted)
+
+
+@pytest.mark.parametrize(
+    ("rows", "how", "why"),
+    [
+        ("Köln;1084831\nBonn;331885\n", {"encoding": "windows-1252"}, None),
+        ("Köln;1084831\nBonn;331885\n", {}, "line 2 of the public file table.csv is not in UTF-8"),
+        ("Bonn;331885\nUnna\n", {}, "line 3 of the public file table.csv does not have the 2"),
+        ("Unna;1.084.831\nBonn;331.885\n", {}, "not written as the numbers of the others"),
+        ("Unna;264.638\nBonn;331.885\n", {}, "may be 264638 or less than 265"),
+        ("Unna;264.638\nBonn;331.885\n", {"decimal": "."}, None),
+        ("Unna;1.084.831\nBonn;331.885\n", {"decimal": ","}, None),
+        ("Unna;5\nBonn;k.A.\n", {"types": {"Leute": "number"}}, "not written as its type says"),
+        ("Unna;5\nBonn;k.A.\n", {}, "a number was expected, and this is a text"),
+        ("Unna;5\nBonn;k.A.\n", {"nulls": "k.A."}, None),
+        ("Unna;\nBonn;5\n", {}, None),
+    ],
+)
+def test_a_public_table_is_read_whole_or_refused(
+    rows: str, how: dict[str, Any], why: str | None, tmp_path: Path
+) -> None:
+    spec = _joined(tmp_path, f"Kreis;Leute\n{rows}".encode("cp1252"), **how)
+    if why is None:
+        preview(spec, folder=tmp_path)
+        return
+    with pytest.raises(DiscreetError, match=why):
+        preview(spec, folder=tmp_path)
+
+
+def test_a_public_table_with_days_and_truths_stays_as_it_was(tmp_path: Path) -> None:
+    spec = _joined(tmp_path, b"Kreis;Leute;since;town\nBonn;5;1969-08-01;true\n")
+    spec["where"] = "since < '1970-01-01' and town"
+    preview(spec, folder=tmp_path)
+
+
+def test_letters_need_an_encoding_where_the_header_does_not_show_it(tmp_path: Path) -> None:
+    """In Windows-1252 no row of Köln would be found, and the table is noise there."""
+    (tmp_path / "keys.csv").write_text("Kreis\nKöln\nBonn\n", encoding="utf-8")
+    spec = _spec(tmp_path)
+    assert preview(spec, folder=tmp_path).warnings == ()
+    spec["source"] = {"path": "visits.csv", "delimiter": ";"}
+    (warning,) = preview(spec, folder=tmp_path).warnings
+    assert "'Köln' are found only if it is in UTF-8" in warning
+    (tmp_path / "keys.csv").write_text("Kreis\nBonn\n", encoding="utf-8")
+    assert preview(spec, folder=tmp_path).warnings == ()
+
+
+def test_a_column_that_features_replaced_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "keys.csv").write_text("Kreis\nBonn\n", encoding="utf-8")
+    spec = _spec(tmp_path, per_unit={"dear": {"any": "Kosten > 10"}})
+    spec["source"]["types"] = {"Kosten": "number"}
+    del spec["protect"]["rows"]
+    with pytest.raises(SpecError, match="one row for each unit, with the columns dear, and no 'K"):
+        preview(spec, folder=tmp_path)
+    assert load(spec, folder=tmp_path)
