@@ -207,7 +207,8 @@ def _left(said: dict[str, Any] | None) -> str:
 
 
 def _call_lines(said: dict[str, Any]) -> list[str]:
-    cap = said.get("remaining") or next((one["limit"] for one in said.get("promises", ())), {})
+    limits = (one["limit"] for one in said.get("promises", ()))
+    cap: dict[str, Any] = said.get("remaining") or next(limits, {})
     figures = figures_apart(said["spent"], cap)
     rows = [call | {"price": _price(call, figures)} for call in said["calls"]]
     sizes = [f"{{{name}:.6g}}" for name in ("l1", "l2", "scale")]
@@ -379,6 +380,7 @@ def summarize(
     spent = amount_text(said["spent"], "up")
     if rows is not None:
         lines.append(say("cli.summarize.limited", rows=rows))
+    lines += [say("cli.warning", text=text) for text in made.unclear]
     lines.append(say("cli.summarize.made", release_id=said["release_id"], spec=write, spent=spent))
     emit(said, lines, as_json)
 
