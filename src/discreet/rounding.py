@@ -79,6 +79,8 @@ def number(x: float, side: Literal["up", "down"], figures: int = 4) -> str:
 
     >>> number(1.29928, "up"), number(0.700717, "down"), number(1e-6, "up"), number(28.0, "up")
     ('1.300', '0.7007', '1e-06', '28')
+    >>> number(up(0.06), "up")
+    '0.06'
     """
     if x == 0 or math.isinf(x):
         return "0" if x == 0 else "∞"
@@ -88,7 +90,8 @@ def number(x: float, side: Literal["up", "down"], figures: int = 4) -> str:
     rounded = (decimal_up if side == "up" else decimal_down)(x, digits)
     text = f"{rounded:,.{digits}f}"
     # A number that is shown whole needs no zeros to say how far it was rounded.
-    return text.rstrip("0").rstrip(".") if rounded == x and "." in text else text
+    whole = abs(rounded - x) <= 64 * _ULP * abs(x)
+    return text.rstrip("0").rstrip(".") if whole and "." in text else text
 
 
 def _scientific(x: float, side: Literal["up", "down"], figures: int) -> str:

@@ -265,3 +265,32 @@ def test_a_promise_about_membership_says_what_it_leaves_open(capsys):
     assert 0.083 < 1 / (1 + 99 / 9) < 0.084
     _, out, _ = run(capsys, "--ratio", "3")
     assert "It does not limit" not in out
+
+
+def test_the_text_has_the_certificate_and_which_way_each_number_is_rounded(capsys):
+    said = choose(capsys, "--profile", "max(0.25/(p*q), 3)")["certificate"]
+    _, out, _ = run(capsys, "--profile", "max(0.25/(p*q), 3)")
+    (line,) = (line for line in out.splitlines() if line.startswith("  certified"))
+    upper = float(line.split("at most ")[1].split()[0])
+    assert said["upper"] <= upper <= said["upper"] + 1e-6
+    assert "(rounded up); the proof leaves a gap of" in line
+    assert "0.6496  (rounded down)" in out
+    _, out, _ = run(capsys, "--ratio", "3", "--q", "1", "--converse")
+    assert "1.0986  (rounded down)" in out
+    assert "ε = 1.0987 (rounded up)" in out
+
+
+def test_the_text_says_which_sides_share_a_confidence(capsys):
+    flags = ("--posterior", "0.12", "--p", "0.05", "--q", "1", "--delta", "1e-4")
+    for more, side in (((), "two: "), (("--sided", "one"), "one: ")):
+        _, out, _ = run(capsys, *flags, "--confidence", "0.99", *more)
+        assert [x.split()[1] + " " for x in out.splitlines() if x.startswith("  sided")] == [side]
+    _, out, _ = run(capsys, "--posterior", "0.12", "--p", "0.05", "--q", "1")
+    assert "  sided" not in out
+
+
+def test_the_text_says_how_a_table_is_read(capsys, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("p,q,ratio\n0,1,10\n0.1,1,3\n1,1,1.5\n")
+    _, out, _ = run(capsys, "--table", str(table), "--q", "1")
+    assert "the table is read in steps, and nothing is interpolated" in out

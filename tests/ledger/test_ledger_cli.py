@@ -321,7 +321,17 @@ def test_a_plan_is_composed_by_what_is_known_of_its_releases(
         with pytest.raises(DiscreetError):
             composed(account, parts, 1e-6, None)
     else:
-        assert composed(account, parts, 1e-6, None)[1] == method
+        _, by, theorem = composed(account, parts, 1e-6, None)
+        assert by == method
+        assert len(theorem.split()) > 2
+
+
+def test_a_registered_plan_names_its_theorem(discreet: Discreet) -> None:
+    discreet.json("open", "--account", "a", "--epsilon", 10, "--delta", 1e-4, *APPROVED)
+    each = ("--releases", 12, "--rho", 0.01, "--delta", 1e-6)
+    said = discreet.json("plan", "--account", "a", *each, "--who", "me")
+    assert said["method"] == "curve"
+    assert said["theorem"].startswith("rho adds; tight conversion (")
 
 
 def test_verify_of_a_broken_chain_exit_1(clinic: Discreet, hand: Hand) -> None:

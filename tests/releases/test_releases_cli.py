@@ -154,6 +154,9 @@ def test_what_warns_is_said_where_nobody_is_asked(
     assert "nothing was spent" not in made.stderr
     # What it would spend did not seem to pass the cap of the account that was opened for it.
     assert foreseen[0].split(";")[0] == "Would spend ε = 1.29928298413026"
+    # Nor did its prices, rounded up to fewer figures, seem to be more than it would spend.
+    prices = [float(line.rsplit(" ", 1)[1]) for line in foreseen[2:4]]
+    assert sum(prices) == pytest.approx(1.29928298413026, abs=1e-13)
     assert "Spent ε = 1.29928298413026; remaining: ε = 0." in made.stdout
 
 

@@ -174,3 +174,24 @@ def test_a_resolution_that_is_not_given_has_some_hundred_steps(low: float, span:
     step = asked["statistics"][-1]["quantiles"]["resolution"]
     assert 190 <= span / step <= 510
     assert f"{step:e}"[0] in "125"
+
+
+def test_a_summary_says_which_numbers_the_noise_hides(
+    ledger: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of thirty rows at a small budget every count may be 0, and every quantile may be any."""
+    assert _summed(ledger, tmp_path).unclear == ()
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{i % 90},{'fm'[i % 2]}\n" for i in range(30))
+    (tmp_path / "few.csv").write_text(f"person,age,sex\n{rows}")
+    (tmp_path / "known.yaml").write_text(yaml.safe_dump(KNOWN))
+    words = ["summarize", "few.csv", "--columns", "known.yaml", "--account", "people"]
+    words += ["--ledger", ledger, "--unit-column", "person", "--rows", "1", "--epsilon", "0.01"]
+    words += ["--write", "few.yaml"]
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert not ended.value.code
+    out = capsys.readouterr().out
+    counts, quantiles = (line for line in out.splitlines() if line.startswith("Warning: "))
+    assert "The noise is as large as the number in" in counts  # almost surely in all five
+    assert "5 quantiles tell nothing" in quantiles

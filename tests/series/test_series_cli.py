@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -209,6 +210,45 @@ def test_plan_in_words_rounds_the_budget_down() -> None:
     assert "of 1,000 people" in result.stdout
     period = run("plan", *year, "--unit", "partition", "--period", "month")
     assert "every month" in period.stdout
+
+
+def test_plan_prints_the_noise_of_the_last_release_and_how_totals_are_rounded() -> None:
+    line = "--releases 3 --growth .5 --difference .2 --prior .5 --mechanism gaussian"
+    said, out = answer("plan", line), run("plan", *line.split()).stdout
+    for which in ("first", "last"):
+        (shown,) = re.findall(rf"sigma, {which} release +([\d.]+)", out)
+        sigma = said["accuracy_last" if which == "last" else "accuracy"]["sd"]
+        assert sigma <= float(shown) <= sigma + 1e-4
+    assert re.search(r"total epsilon +0\.756079  \(rounded down\)", out)
+    assert "(ε ≈ 0.75608, δ ≈ 0.00061)" in out
+
+
+THEOREMS = {
+    "--method optimal --delta 1e-6": "optimal composition of the worst cases (Kairouz",
+    "--method advanced --delta 1e-6": "advanced composition (Dwork",
+    "--budget rho": "the rhos and the deltas add (zero-concentrated DP",
+    "--mechanism gaussian": "the privacy loss of the mechanisms themselves",
+    "--mechanism gaussian --strength exact": "the law of the privacy loss itself",
+}
+
+
+@pytest.mark.parametrize("flags", THEOREMS)
+def test_plan_names_the_theorem_in_words(flags: str) -> None:
+    out = run("plan", *f"{YEAR} {flags}".split()).stdout
+    assert f"  theorem          {THEOREMS[flags]}" in out
+    assert answer("plan", f"{YEAR} {flags}")["theorem"].startswith(THEOREMS[flags])
+
+
+def test_two_sides_are_said_where_a_confidence_is_shared() -> None:
+    for name, line in (
+        ("plan", YEAR),
+        ("horizon", "--rho .01 --posterior .9 --p .5 --about membership"),
+        ("explain", "--rho .1 --prior .3"),
+    ):
+        for side in ("one", "two"):
+            out = run(name, *line.split(), "--sided", side).stdout
+            assert re.search(rf"^  sided +{side}: ", out, re.MULTILINE)
+    assert "  sided" not in run("explain", "--epsilon", "1", "--prior", ".3").stdout
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import io
 import json
 import math
 import random
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -288,3 +289,19 @@ def test_python_takes_the_file_of_a_survey(tmp_path: Path) -> None:
     path.write_text("question: x\nanswers: [ja, nein]\nepsilon: 14\n")
     reports = [discreet.randomize(str(path), "nein") for _ in range(50)]
     assert estimate(path, reports) == estimate(survey_in(path)[0], reports)
+
+
+def test_the_design_says_how_a_report_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few, many = tmp_path / "few.yaml", tmp_path / "many.yaml"
+    few.write_text("question: x\nanswers: [ja, nein]\nepsilon: 1\n")
+    many.write_text(f"question: x\nanswers: {list('abcdefghijkl')}\nepsilon: 1\n")
+    assert _exit("randomize", str(few)) == 0
+    assert "one of the answers, in its own words" in capsys.readouterr().out
+    assert _exit("randomize", str(many), "--answer", "b") == 0
+    out = capsys.readouterr().out
+    assert "12 digits, one for each answer in the order of the survey (a, b, c" in out
+    (report,) = re.findall(r"^Report: ([01]{12})$", out, re.MULTILINE)
+    ticked = ", ".join(one for one, tick in zip("abcdefghijkl", report, strict=True) if tick == "1")
+    assert f"Ticked in it: {ticked or '–'}." in out

@@ -789,6 +789,7 @@ def test_command_assess(tmp_path):
     assert bad.exit_code == 1
     assert "Not acceptable" in bad.stdout
     assert "Confidential" in bad.stdout
+    assert "RR is R divided by the prior" in bad.stdout
     some = run(
         command, path, "--epsilon", 1, "--epsilon", 0.1, "--region", REGION, "--candidates", 2,
         "--prior", 0.5, "--known", "sex", "--json",
@@ -801,6 +802,8 @@ def test_command_assess(tmp_path):
     span = run(command, path, "--epsilon", 1, "--absolute", 0.75, "--priors", 0.1, 0.5)
     assert span.exit_code == 0, span.output
     assert "Largest acceptable" in span.stdout
+    assert "RR is R divided by the prior" in span.stdout
+    assert "of 10 drawn at each budget. The distance is between the shares" in span.stdout
     wrote = run(
         command, path, "--epsilon", 1, "--region", REGION, "--candidates", 2, "--no-guarantee",
         "--yes", "--json",

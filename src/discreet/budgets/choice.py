@@ -27,6 +27,7 @@ from discreet.laws.randomized_response import RandomizedResponse
 from discreet.promises.dependence import of_dependent_units
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import CONFIDENCE, EVERY_OUTPUT, Promise, PromiseLike, Surety
+from discreet.promises.shapes import Table
 from discreet.promises.tolerance import Groups, Tolerance
 from discreet.rounding import FIGURES, number, percent, up
 from discreet.words import say
@@ -359,6 +360,8 @@ def _warnings(choice: Choice) -> Iterator[str]:
             break
     if all(part.box.p_fixed and part.box.p1 < 1 for _, part in parts):
         yield say("budgets.warning.one_prior")
+    if any(isinstance(part, Table) for _, part in parts):
+        yield say("budgets.warning.table")
     if choice.promise.about == "membership":
         yield say("budgets.warning.values_open", unit=str(choice.promise.unit))
     if isinstance(choice.tolerance, Groups):

@@ -36,6 +36,7 @@ def choose(
     Several limits must all hold. With no arguments, on a terminal, it asks.
     """
     from discreet.budgets import choose, lee_clifton, proved_by
+    from discreet.statements.presenter import budget_text
 
     if promise.keys.get("preset") == "list":
         _list_presets(as_json)
@@ -53,7 +54,9 @@ def choose(
         payload["lee_clifton"] = compared.to_dict()
     lines = _lines(choice)
     if population is not None:
-        lines += ["", say("cli.choose.lee_clifton", **payload["lee_clifton"])]
+        told = payload["lee_clifton"]
+        told = told | {name: budget_text(told[name]) for name in ("epsilon", "ours")}
+        lines += ["", say("cli.choose.lee_clifton", **told)]
     if converse:
         proved = proved_by(promise.promise())
         payload["converse"] = proved.to_dict()
@@ -140,11 +143,8 @@ def _lines(choice: Choice) -> list[str]:
     import math
 
     from discreet.guarantees import Adjacency
-    from discreet.rounding import decimal_down, percent
-    from discreet.statements.presenter import decided_by, implied_table
-
-    def number(x: float) -> str:
-        return "unbounded" if math.isinf(x) else f"{decimal_down(x, 4):.4f}"
+    from discreet.rounding import decimal_up, number, percent
+    from discreet.statements.presenter import budget_text, decided_by, implied_table
 
     guarantee, binding, proof = choice.guarantee, choice.binding, choice.certificate
     at = f"p = {binding.p:.4g}, q = {binding.q:.4g}"
@@ -152,7 +152,7 @@ def _lines(choice: Choice) -> list[str]:
     rounded = "" if math.isinf(choice.epsilon) else "  (rounded down)"
     rows = [
         ["promised", choice.promise.sentence()],
-        ["epsilon", f"{number(choice.epsilon)}{rounded}"],
+        ["epsilon", f"{budget_text(choice.epsilon)}{rounded}"],
     ]
     if getattr(guarantee, "delta", 0.0):
         rows.append(["delta", f"{getattr(guarantee, 'delta', 0.0):g}"])
@@ -161,13 +161,19 @@ def _lines(choice: Choice) -> list[str]:
         [say("cli.choose.decided_by"), f"{decided_by(choice)} ({at})"],
         ["proof", proof.method + ("" if proof.certified else " — NOT CERTIFIED")],
     ]
+    if proof.certified and math.isfinite(proof.upper):
+        upper = decimal_up(proof.upper, 6)
+        gap = number(proof.upper - proof.lower, "up", 1)
+        rows.append(["certified", say("cli.choose.certified", upper=f"{upper:.6f}", gap=gap)])
+    if choice.confidence is not None:
+        rows.append(["sided", say(f"cli.sided.{choice.promise.sided}")])
     kind = "noise_local" if guarantee.adjacency is Adjacency.LOCAL else "noise"
     exact = percent(noise["prob_exact"], "down")
     rows.append(["noise", say(f"cli.choose.{kind}", exact=exact, **noise)])
     for reading in choice.readings:
         if reading.reading != (choice.promise.surety and choice.promise.surety.reading):
             words = reading.reading.replace("_", " ")
-            rows.append(["read otherwise", f"{words}: ε {number(reading.epsilon)}"])
+            rows.append(["read otherwise", f"{words}: ε {budget_text(reading.epsilon)}"])
     lines = [*table(rows), "", say("cli.choose.elsewhere")]
     header, body = implied_table(choice)
     lines += table(body, header)

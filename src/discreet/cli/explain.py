@@ -168,6 +168,7 @@ def _lines(belief: Any, text: str, parts: dict[str, float] | None = None) -> lis
     lines += table(
         [
             ["holds with", f"{belief.holds_with:g}"],
+            *([["sided", say(f"cli.sided.{belief.sided}")]] if belief.holds_with < 1 else []),
             ["strength", belief.strength],
             ["by", belief.method],
             ["worst prior, ratio", f"p = {belief.worst_ratio.p:.4g}"],

@@ -246,7 +246,7 @@ def plan(
     else:
         each = stated(epsilon, delta_each, rho, adjacency=adjacency)
     part = Part(Charge(each), releases)
-    total, by = composed(found, [part], delta, method)
+    total, by, theorem = composed(found, [part], delta, method)
     plan_id = book.register_plan(
         account, [part], total, method=by, purpose=purpose, who=_who(who), idempotency_key=key
     )
@@ -258,8 +258,10 @@ def plan(
         each=amount_text(each.to_dict(), "up"),
         cost=cost,
         method=by,
+        theorem=theorem,
     )
-    _say(book, account, said, as_json, {"plan_id": plan_id, "method": by})
+    said_of_plan = {"plan_id": plan_id, "method": by, "theorem": theorem}
+    _say(book, account, said, as_json, said_of_plan)
 
 
 @app.command()

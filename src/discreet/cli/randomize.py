@@ -47,6 +47,10 @@ def randomize(
     if answer is not None:
         payload["report"] = draw(asked, _typed() if answer == "-" else answer)
         lines += ["", say("cli.randomize.report", report=payload["report"])]
+        if asked.encoding == "unary":
+            ticks = zip(asked.answers, payload["report"], strict=True)
+            ticked = [one for one, tick in ticks if tick == "1"]
+            lines.append(say("cli.randomize.ticked", answers=", ".join(ticked) or "–"))
     if collected is not None:
         from discreet.reading import text_of
 
@@ -108,6 +112,14 @@ def _design_lines(design: dict[str, Any]) -> list[str]:
         ["question", design["question"]],
         ["epsilon", number(design["epsilon"], "up", 4)],
         [say("cli.randomize.encoding"), say(f"cli.randomize.{design['encoding']}")],
+        [
+            say("cli.randomize.report_is"),
+            say(
+                f"cli.randomize.report_{design['encoding']}",
+                n=len(design["answers"]),
+                answers=", ".join(design["answers"]),
+            ),
+        ],
     ]
     header = [say(f"cli.randomize.{name}") for name in ("respondents", "off", "exact")]
     cells = ("{respondents:,}", "± {points:.3g}", "± {points_if_exact:.3g}")

@@ -210,15 +210,18 @@ def _left(said: dict[str, Any] | None) -> str:
 
 
 def _call_lines(said: dict[str, Any]) -> list[str]:
-    rows = [call | {"price": _price(call)} for call in said["calls"]]
+    limits = (one["limit"] for one in said.get("promises", ()))
+    cap: dict[str, Any] = said.get("remaining") or next(limits, {})
+    figures = figures_apart(said["spent"], cap)
+    rows = [call | {"price": _price(call, figures)} for call in said["calls"]]
     sizes = [f"{{{name}:.6g}}" for name in ("l1", "l2", "scale")]
     cells = ["{statistic}", "{part}", "{mechanism}", *sizes, "{price}"]
     return grid(rows, cells, ["statistic", "part", "mechanism", "L1", "L2", "scale", "price"])
 
 
-def _price(call: dict[str, Any]) -> str:
+def _price(call: dict[str, Any], figures: int) -> str:
     paid = ("epsilon", "delta") if call["rho"] is None else ("rho", "delta")
-    return amount_text({name: call.get(name) for name in paid}, "up")
+    return amount_text({name: call.get(name) for name in paid}, "up", figures)
 
 
 def _cost_lines(said: dict[str, Any]) -> list[str]:
@@ -380,6 +383,7 @@ def summarize(
     spent = amount_text(said["spent"], "up")
     if rows is not None:
         lines.append(say("cli.summarize.limited", rows=rows))
+    lines += [say("cli.warning", text=text) for text in made.unclear]
     lines.append(say("cli.summarize.made", release_id=said["release_id"], spec=write, spent=spent))
     emit(said, lines, as_json)
 

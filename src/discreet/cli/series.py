@@ -70,8 +70,11 @@ def _plan_lines(found: Any) -> list[str]:
     if found.sigma is not None:
         shown = f"{decimal_up(found.sigma, 4):.4f}"  # never less noise than planned
         head.append([f"sigma{first}", shown])
+        if first:
+            last = decimal_up(found.accuracy_last.sd, 4)
+            head.append(["sigma, last release", f"{last:.4f}"])
     total = [
-        [f"total {key}", number(value, "down", 6)]
+        [f"total {key}", f"{number(value, 'down', 6)}  (rounded down)"]
         for key, value in found.total.items()
         if value and key in ("epsilon", "delta", "rho")
     ]
@@ -79,9 +82,11 @@ def _plan_lines(found: Any) -> list[str]:
     rests = [
         *total,
         ["method", found.method],
+        ["theorem", found.theorem],
         ["by", found.how],
         ["strength", found.strength],
         ["holds", _holds(average, found.holds_with)],
+        *([] if found.promise.confidence is None else [["sided", say(f"cli.sided.{found.sided}")]]),
         [f"accuracy{first}", found.accuracy.words],
         ["post-processing", found.assumptions.post_processing],
         ["adversary", found.assumptions.adversary],
@@ -176,6 +181,7 @@ def _horizon_lines(found: Any) -> list[str]:
         header, rows = [header[0], header[2]], [[row[0], row[2]] for row in rows]
     rests = [
         ["holds with", f"{found.holds_with:g}, for each k"],
+        *([["sided", say(f"cli.sided.{found.sided}")]] if found.holds_with < 1 else []),
         ["strength", found.strength],
         ["by", found.method],
         ["adversary", found.assumptions.adversary],

@@ -147,7 +147,7 @@ def assess(
         payload["risk"] = found.judged.to_dict()["risk"]
     if isinstance(found, (Assessment, Search)):
         charted(png, "risk_map" if isinstance(found, Assessment) else "frontier")(found)
-    emit(payload, _risk_lines(payload), as_json)
+    emit(payload, _risk_lines(payload, candidates), as_json)
     if payload["acceptable"] is False:
         raise typer.Exit(1)
 
@@ -170,7 +170,7 @@ def _region(
     return Region.thresholds(absolute=absolute, relative=relative) if thresholds else None
 
 
-def _risk_lines(found: dict[str, Any]) -> list[str]:
+def _risk_lines(found: dict[str, Any], candidates: int) -> list[str]:
     verdict = {True: "Acceptable.", False: "Not acceptable.", None: "No region given."}
     lines = [verdict[found["acceptable"]]]
     risk = found["risk"]
@@ -191,6 +191,9 @@ def _risk_lines(found: dict[str, Any]) -> list[str]:
             f"  {_cell(entry['cell'])}: {entry['records']} records, priors {_span(entry['priors'])}"
             for entry in risk["outside"]
         ]
+    lines.append(say("cli.assess.risk_is"))
+    if "budgets" in risk:
+        lines.append(say("cli.assess.budgets_are", candidates=candidates))
     if found.get("files"):
         lines += ["Guarantee: none. " + found["reason"], *(f"  {path}" for path in found["files"])]
     return lines + [found[key] for key in ("confidential", "caution") if key in found]

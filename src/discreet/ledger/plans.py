@@ -283,8 +283,8 @@ def equal_part(account: Account, releases: int) -> Guarantee:
 
 def composed(
     account: Account, parts: Sequence[Part], delta: float | None, method: str | None
-) -> tuple[tuple[Charge, ...], str]:
-    """Return the total of a plan, and the accounting that gave it.
+) -> tuple[tuple[Charge, ...], str, str]:
+    """Return the total of a plan, and the accounting that gave it: its method, and in words.
 
     Without a δ of its own a plan costs the sum of its parts under the account's filter. On a
     `basic` account it may be composed at one δ by a tighter theorem, or by the law of a mechanism
@@ -294,7 +294,9 @@ def composed(
         total = account.filter.zero
         for part in parts:
             total = total.plus(account.cost(part.charge).times(part.times))
-        return account.filter.charges(total, account.adjacency), "basic"
+        name = "zcdp" if account.filter is Filter.ZCDP else "basic"
+        said = say(f"composition.theorem.{name}.known")
+        return account.filter.charges(total, account.adjacency), "basic", said
     if account.filter is not Filter.BASIC or delta is None:
         raise InputError("ledger.plan_needs_delta")
     if method == "paper":
@@ -306,7 +308,7 @@ def composed(
     subjects = [(_subject(part.charge), part.times) for part in parts]
     found = compose(subjects, delta=delta, method=method, adjacency=account.adjacency)
     spent = Amount.of(epsilon=found.epsilon, delta=found.delta)
-    return account.filter.charges(spent, account.adjacency), found.method
+    return account.filter.charges(spent, account.adjacency), found.method, found.theorem
 
 
 def _subject(charge: Charge) -> Guarantee | Mechanism:

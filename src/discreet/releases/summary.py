@@ -27,6 +27,7 @@ from discreet.releases.quotients import Sum
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import decimal
 from discreet.releases.statistics.histogram import Histogram
+from discreet.releases.statistics.quantiles import Quantiles
 from discreet.words import say
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -67,11 +68,30 @@ class Summary(Tabular):
         """The spec that was released."""
         return self.release.plan.spec
 
+    @property
+    def unclear(self) -> tuple[str, ...]:
+        """Say which numbers the noise hides: counts that may be 0, quantiles that may be any."""
+        hidden = Counter[str]()
+        named = self.spec.named()
+        bounds = {one.name: one.bounds for one in named if isinstance(one, Quantiles)}
+        for one in self.columns:
+            for row in one["rows"]:
+                low, high = row["interval_low"], row["interval_high"]
+                if row["what"] == "quantiles":
+                    least, most = bounds[f"quantiles of {one['column']}"]
+                    hidden["quantiles"] += low <= least and high >= most
+                elif row["what"] != "missing":
+                    hidden["counts"] += low <= 0
+        return tuple(say(f"releases.summary.hidden_{name}", n=n) for name, n in hidden.items() if n)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as JSON-ready values."""
         made = self.release.to_dict()
         kept = ("release_id", "spent", "remaining", "files", "statement", "head")
-        return {name: made[name] for name in kept} | {"columns": [dict(c) for c in self.columns]}
+        return {name: made[name] for name in kept} | {
+            "columns": [dict(c) for c in self.columns],
+            "unclear": list(self.unclear),
+        }
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return a row for each number of each column."""

@@ -81,10 +81,16 @@ class Plan(JsonReady, Tabular):
     note: str | None = None
     shows: ClassVar = (
         *("releases", "promise", "per_release", "total", "budgets", "budget", "sigma", "split"),
-        *("method", "how", "strength", "survives_post_processing", "epsilon_prime", "two_steps"),
-        *("holds_with", "sided", "accuracy", "accuracy_last", "accumulation", "assumptions"),
-        "note",
+        *("method", "theorem", "how", "strength", "survives_post_processing", "epsilon_prime"),
+        *("two_steps", "holds_with", "sided", "accuracy", "accuracy_last", "accumulation"),
+        *("assumptions", "note"),
     )
+
+    @property
+    def theorem(self) -> str:
+        """How the releases add up, in words."""
+        form = "rho" if (self.method, self.budget) == ("paper", "rho") else "known"
+        return say(f"composition.theorem.{self.method.replace(' ', '_')}.{form}")
 
     @property
     def sided(self) -> str:
