@@ -179,6 +179,23 @@ def test_a_number_of_a_column_without_a_type_is_a_warning(capsys, spec):
     assert "Column 'category' has no declared type" in _run(capsys, ["release", *asked])[2]
 
 
+def test_that_another_account_was_charged_for_the_same_data_is_told_once(capsys, spec):
+    _opened(f"sqlite:///{spec.parent / 'ledger.db'}", "others")
+    given = ["release", str(spec), "--set", "budget.epsilon=0.5", "--set"]
+    assert "also charged" not in _run(capsys, [*given, "account=others"])[2]
+    code, _, err = _run(capsys, [*given, "account=people"])
+    assert (code or 0, err.count("also charged to 'others'")) == (0, 1)
+
+
+def test_a_picture_that_cannot_be_written_is_refused_in_words(capsys, spec):
+    asked = ["release", str(spec), "--dry-run", "--set", "budget.epsilon=0.5", "--png"]
+    code, _, err = _run(capsys, [*asked, str(spec / "error.png")])  # the spec is no folder
+    assert (code, "error.png cannot be written" in err) == (2, True)
+    # An ending that is not known is told before anything is computed, or refused for other reasons.
+    late = ["audit", str(spec.with_name("none.yaml")), "--chart", "audit.bmp"]
+    assert "no known ending" in _run(capsys, late)[2]
+
+
 @pytest.mark.parametrize(("spent", "limit"), [(1.2992829, 1.2992829), (1.29928291, 1.29928292)])
 def test_what_fits_is_never_shown_as_passing(spent, limit):
     texts = side_by_side({"epsilon": spent}, {"epsilon": limit})

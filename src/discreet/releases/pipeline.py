@@ -69,9 +69,8 @@ class Preview(Tabular):
     @property
     def unasked(self) -> tuple[str, ...]:
         """The warnings and notes that are told where nobody is asked whether to go on."""
-        used_up = text("charge.promise_used_up")
-        last = (note for note in self.outlook.notes if note == used_up)
-        return (*self.warnings, *self.plan.as_written, *self.plan.notes, *last)
+        told = (*self.warnings, *self.plan.as_written, *self.plan.notes, *self.outlook.unasked)
+        return tuple(dict.fromkeys(told))
 
     @property
     def refused(self) -> DiscreetError | None:
@@ -217,13 +216,14 @@ def release(
         charging = Charging(asked, ledger, plan.pricing.charges, **how)
         if dry_run:
             return Preview(plan, charging.outlook())
-        if before_charge is not None and not charging.stored():
+        if (before_charge or say) is not None and not charging.stored():
             look = Preview(plan, charging.outlook())
             if look.refused is None:  # else the charge says why
-                before_charge(look)
-        elif say is not None:
-            for warning in plan.warnings:
-                say(warning)
+                if before_charge is not None:
+                    before_charge(look)
+                elif say is not None:
+                    for warning in look.warnings:
+                        say(warning)
         with charging.paid(confirm, say, who) as paid:
             if paid.repeated:
                 return paid.repeat(say)

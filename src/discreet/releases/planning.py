@@ -27,7 +27,7 @@ from discreet.releases.formula import columns_in, parse
 from discreet.releases.pricing import Asked, Priced, Pricing, allowances, delta_of, priced, share
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import column_in, hints, read_as, sample_told
-from discreet.releases.source import options_of, pattern_of
+from discreet.releases.source import GivenSource, options_of, pattern_of
 from discreet.releases.spec import PublicFiles, Spec
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
@@ -156,18 +156,9 @@ class Plan:
         """How keys, and a CSV file, are taken to be written: what is otherwise does not count."""
         keys = any(one.by and not one.open for one in self.statistics)
         told = (say("releases.plan.public_keys"),) if keys else ()
-        source = options_of(self.spec.source)
-        if not is_csv(source.path or ""):
-            return told
-        number = f"1234{source.decimal}5"
-        if source.grouping:
-            grouped = f"1{source.grouping[0]}234{source.decimal}5"
-            number = say("releases.plan.grouped", number=number, grouped=grouped)
-        said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
-        forms = [form for form in dict.fromkeys(source.types.values()) if pattern_of(form)]
-        dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
-        written = say("releases.plan.as_written", number=number, dates=dates, **said)
-        return (written, *(self._bounds() if source.decimal == "," else ()), *told)
+        written = as_written(self.spec.source)
+        comma = options_of(self.spec.source).decimal == ","
+        return (*written, *(self._bounds() if written and comma else ()), *told)
 
     def _bounds(self) -> Iterator[str]:
         """Yield the bounds as they were read: a spec has decimal points, whatever its file has."""
@@ -324,6 +315,21 @@ class Plan:
             "mechanism": self.pricing.why,
             "contributions": {p.name: p.contribution.to_dict() for p in self.statistics},
         }
+
+
+def as_written(given: GivenSource) -> tuple[str, ...]:
+    """Say how a CSV file is taken to be written; nothing of another source."""
+    source = options_of(given)
+    if not is_csv(source.path or ""):
+        return ()
+    number = f"1234{source.decimal}5"
+    if source.grouping:
+        grouped = f"1{source.grouping[0]}234{source.decimal}5"
+        number = say("releases.plan.grouped", number=number, grouped=grouped)
+    said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
+    forms = [form for form in dict.fromkeys(source.types.values()) if pattern_of(form)]
+    dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
+    return (say("releases.plan.as_written", number=number, dates=dates, **said),)
 
 
 def plan_of(
