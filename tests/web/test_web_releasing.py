@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from discreet.errors import DataError, DiscreetError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.releases import load, release
+from discreet.releases import load, preview, release
 from discreet.releases.tables import Table
 from discreet.statements import learned
 from discreet.statements.presenter import accuracy_lines, amount_text, learned_facts
@@ -34,6 +34,7 @@ from soaking import examples
 
 PERSON = "Zebulon-Quagmire"  # in the data, and never in any answer
 HTML = {"Accept": "text/html"}
+NINE = {"bounds": [0, 9], "resolution": 1}
 
 
 @pytest.fixture
@@ -739,6 +740,27 @@ def test_the_page_says_how_a_file_is_taken_to_be_written(client: Any, spec: dict
     shown = client.get("/release", params={"spec": written(spec)}, headers=HTML)
     assert "is taken to be in UTF-8" in shown.text
     assert "count as missing" in shown.text
+
+
+def test_the_page_says_what_a_job_is_told(client: Any, spec: dict[str, Any]) -> None:
+    """Before the charge and after it: also that nothing more fits, and that noise hides a mean."""
+    opened(client, cap=PureDP(9.0))
+    both = [{"mean": "cost", **NINE}, {"median": "cost", **NINE}]
+    rare = {"budget": {"epsilon": 1e-6}, "statistics": both}
+    promised = {"budget": None, "promise": {"ratio": 2, "every_output": True}}
+    for change in (promised, {"where": "cost > 3"}, rare):
+        told = preview(given := spec | change, folder=client.folder)
+        for address in ("/release", f"/release/confirm/{asked(client, given)}"):
+            page = client.get(address, params={"spec": written(given)}).text
+            text = html.unescape(re.sub(r"</?code>", "`", page))
+            lines = (*told.unasked, *accuracy_lines(told.to_dict()))
+            assert [line for line in lines if line not in text] == []
+    said: list[str] = []
+    release(spec | rare, folder=client.folder, say=said.append)
+    hidden = [line for line in said if "the whole of the bounds" in line]
+    page = html.unescape(client.get(made(client, spec | rare, again="yes")).text)
+    assert len(hidden) == 2
+    assert [line for line in hidden if line not in page] == []
 
 
 def test_how_a_file_of_the_folder_is_written_is_chosen_in_the_form(client: Any) -> None:

@@ -23,7 +23,7 @@ from discreet.releases import outputs
 from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Repeat, Say
 from discreet.releases.drawing import Progress, chosen_limit, completed, draw, with_found_keys
 from discreet.releases.engines import opened
-from discreet.releases.planning import Plan, plan_of
+from discreet.releases.planning import Plan, only_bounds, plan_of
 from discreet.releases.rows import joined, sampled, shaped
 from discreet.releases.spec import Spec, load
 from discreet.releases.tables import Table
@@ -233,7 +233,7 @@ def release(
             plan = with_found_keys(plan, rows, progress)
             table = completed(plan, draw(plan, rows, progress=progress))
             if say is not None:
-                for sentence in plan.only_bounds(table):
+                for sentence in only_bounds(asked, table.columns):
                     say(sentence)
             told = _stored(plan, paid, table)
             files = paid.publish(outputs.written(told, table, statement(told)))

@@ -282,17 +282,6 @@ class Plan:
             )
         return " ".join(said)
 
-    def only_bounds(self, table: Table) -> Iterator[str]:
-        """Say of which released values no more is known than their bounds."""
-        bounded = [(p.name, n) for p in self.statistics if (n := p.statistic.stays_within)]
-        columns = (table.columns[name] for name in (STATISTIC, "interval_low", "interval_high"))
-        rows = Counter(zip(*columns, strict=True)) if bounded else {}
-        for name, number in bounded:
-            low, high = (decimal_text(n * number.resolution) for n in (number.low, number.high))
-            if found := rows.get((name, low, high)):
-                said = {"statistic": name, "values": found, "low": low, "high": high}
-                yield say("releases.plan.only_bounds", **said)
-
     def cut(self, table: Table | None = None) -> list[dict[str, Any]] | None:
         """Return how many units are cut, by the table; before it, which questions are asked.
 
@@ -315,6 +304,19 @@ class Plan:
             "mechanism": self.pricing.why,
             "contributions": {p.name: p.contribution.to_dict() for p in self.statistics},
         }
+
+
+def only_bounds(spec: Spec, columns: Mapping[str, list[Any]]) -> Iterator[str]:
+    """Say of which values in a released table no more is known than their bounds."""
+    tables = [table for entry in spec.named() for table in entry.tables()]
+    bounded = [(str(table.name), n) for table in tables if (n := table.stays_within)]
+    ends = (columns[name] for name in (STATISTIC, "interval_low", "interval_high"))
+    rows = Counter(zip(*ends, strict=True)) if bounded else {}
+    for name, number in bounded:
+        low, high = (decimal_text(n * number.resolution) for n in (number.low, number.high))
+        if found := rows.get((name, low, high)):
+            said = {"statistic": name, "values": found, "low": low, "high": high}
+            yield say("releases.plan.only_bounds", **said)
 
 
 def as_written(given: GivenSource) -> tuple[str, ...]:

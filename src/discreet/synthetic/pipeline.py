@@ -76,6 +76,11 @@ class Synthesis(Tabular):
         return () if self.outlook is None else (*self.written, *self.outlook.notes)
 
     @property
+    def unasked(self) -> tuple[str, ...]:
+        """The notes that are told where nobody is asked whether to go on."""
+        return () if self.outlook is None else (*self.written, *self.outlook.unasked)
+
+    @property
     def statement(self) -> Path | None:
         """Where the statement is."""
         return next((path for path in self.files if path.name == "statement.md"), None)
@@ -177,12 +182,14 @@ def synthesize(
     with closing(_opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
         written = () if data is not None else as_written(asked.source)
-        if dry_run:
+        if dry_run or say is not None:
             seen = wanted.outlook()
             more: dict[str, Any] = {"outlook": seen, "written": written}
-            return Synthesis(None, law, charge, cells, asked.n, spent, seen.remaining, (), **more)
-        for note in () if say is None else (*written, *wanted.outlook().unasked):
-            say(note)  # type: ignore[misc]
+            dry = Synthesis(None, law, charge, cells, asked.n, spent, seen.remaining, (), **more)
+            if dry_run or say is None:
+                return dry
+            for note in dry.unasked:
+                say(note)
         with wanted.paid(confirm, say, who) as paid:
             counts = files.original_counts(engine, asked, cells)
             made, left = _published(paid, asked, law, cells, draw_copies(law, counts))
