@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from discreet.cli import _app, main
+from discreet.cli import _COMMANDS, _app, loaded, main
 from discreet.errors import DataError, InternalError
 from discreet.guarantees import PureDP, side_by_side
 from discreet.ledger import Ledger
@@ -95,6 +95,19 @@ def test_an_unexpected_fault_says_no_value(capsys, monkeypatch):
     assert (code, error["code"]) == (InternalError.exit_code, "internal")
     assert "KeyError" in error["message"]
     assert SECRET not in out + err
+
+
+def test_no_line_of_any_help_is_cut(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    group = get_command(loaded("ledger"))
+    every = [[], *([name] for name in _COMMANDS), *(["ledger", name] for name in group.commands)]
+    for words in every:
+        code, out, _ = _run(capsys, [*words, "--help"])
+        assert (code or 0, "Usage:" in out) == (0, True)
+        lines = [line for line in out.splitlines() if not line.startswith("Usage:")]
+        assert [line for line in lines if line.endswith(("…", "..."))] == [], words
+        assert max(map(len, lines)) <= 80
 
 
 def test_without_arguments_there_is_help(capsys):
