@@ -526,6 +526,22 @@ def test_form_and_yaml_change_each_other(client: Any, spec: dict[str, Any]) -> N
     assert "Statistic 1" not in page
 
 
+def test_what_is_cut_is_asked_for_by_a_tick(client: Any, spec: dict[str, Any]) -> None:
+    opened(client)
+    form = form_of(spec) | {"which": "form"}
+    page = client.post("/release/look", data=form).text
+    assert "How many units are cut is not known" in page
+    assert re.search(r'<input type="checkbox" name="cut" value="yes">', page)
+    asked_for = spec | {"cut": {"weight": 0.05}}
+    assert draft_of(form | {"cut": "yes"}).values == asked_for
+    assert form_of(asked_for) == form_of(spec) | {"cut": "yes"}
+    page = client.post("/release/look", data=form | {"cut": "yes"}).text
+    assert "How many units are cut is not known" not in page
+    assert "checked" in page.split('name="cut"')[1].split(">")[0]
+    more = spec | {"cut": {"weight": 0.1, "rows": 60}}
+    assert draft_of(form_of(more)).values == more
+
+
 def test_a_spec_file_of_the_folder_is_opened_and_a_database_stays_in_it(
     client: Any, spec: dict[str, Any]
 ) -> None:
