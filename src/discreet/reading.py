@@ -32,6 +32,7 @@ __all__ = [
     "number_text",
     "share_of",
     "text_of",
+    "write_new",
     "yaml_values",
 ]
 
@@ -49,6 +50,22 @@ _PLAIN = frozenset(
     f"tag:yaml.org,2002:{name}"
     for name in ("bool", "float", "int", "map", "merge", "null", "seq", "str", "timestamp")
 )
+
+
+def write_new(path: Path, text: str) -> None:
+    """Write a file that is not there yet, whole or not at all."""
+    try:
+        with path.open("x", encoding="utf-8") as out:
+            try:
+                out.write(text)
+                out.flush()
+            except OSError:
+                path.unlink()
+                raise
+    except FileExistsError:
+        raise InputError("errors.file_exists", file=path) from None
+    except OSError as error:
+        raise InputError("errors.file_unwritable", file=path, why=error.strerror) from None
 
 
 def text_of(

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from discreet.cli import _app, main
+from discreet.cli import _COMMANDS, _app, loaded, main
 from discreet.errors import DataError, InternalError
 from discreet.guarantees import PureDP, side_by_side
 from discreet.ledger import Ledger
@@ -97,6 +97,19 @@ def test_an_unexpected_fault_says_no_value(capsys, monkeypatch):
     assert SECRET not in out + err
 
 
+def test_no_line_of_any_help_is_cut(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    group = get_command(loaded("ledger"))
+    every = [[], *([name] for name in _COMMANDS), *(["ledger", name] for name in group.commands)]
+    for words in every:
+        code, out, _ = _run(capsys, [*words, "--help"])
+        assert (code or 0, "Usage:" in out) == (0, True)
+        lines = [line for line in out.splitlines() if not line.startswith("Usage:")]
+        assert [line for line in lines if line.endswith(("…", "..."))] == [], words
+        assert max(map(len, lines)) <= 80
+
+
 def test_without_arguments_there_is_help(capsys):
     code, _, err = _run(capsys, [])
     assert code == 2
@@ -177,6 +190,23 @@ def test_a_number_of_a_column_without_a_type_is_a_warning(capsys, spec):
     said = json.loads(_run(capsys, ["check", *asked, "--set", typed, "--json"])[1])
     assert said["warnings"] == []
     assert "Column 'category' has no declared type" in _run(capsys, ["release", *asked])[2]
+
+
+def test_that_another_account_was_charged_for_the_same_data_is_told_once(capsys, spec):
+    _opened(f"sqlite:///{spec.parent / 'ledger.db'}", "others")
+    given = ["release", str(spec), "--set", "budget.epsilon=0.5", "--set"]
+    assert "also charged" not in _run(capsys, [*given, "account=others"])[2]
+    code, _, err = _run(capsys, [*given, "account=people"])
+    assert (code or 0, err.count("also charged to 'others'")) == (0, 1)
+
+
+def test_a_picture_that_cannot_be_written_is_refused_in_words(capsys, spec):
+    asked = ["release", str(spec), "--dry-run", "--set", "budget.epsilon=0.5", "--png"]
+    code, _, err = _run(capsys, [*asked, str(spec / "error.png")])  # the spec is no folder
+    assert (code, "error.png cannot be written" in err) == (2, True)
+    # An ending that is not known is told before anything is computed, or refused for other reasons.
+    late = ["audit", str(spec.with_name("none.yaml")), "--chart", "audit.bmp"]
+    assert "no known ending" in _run(capsys, late)[2]
 
 
 @pytest.mark.parametrize(("spent", "limit"), [(1.2992829, 1.2992829), (1.29928291, 1.29928292)])

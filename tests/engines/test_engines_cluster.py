@@ -132,6 +132,27 @@ engine.close()
 """
 
 
+def _run(
+    script: str, folder: Path, *, timeout: float, **more: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a script with a Spark of its own, in the folder that has the rows."""
+    own = {
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+        # A place for each of two hundred parts of so few rows takes minutes.
+        "SPARK_SUBMIT_OPTS": "-Dspark.sql.shuffle.partitions=4 -XX:TieredStopAtLevel=1",
+    }
+    return subprocess.run(
+        [sys.executable, "-c", script, str(Path(__file__).parent), str(folder)],
+        cwd=folder,
+        env={**os.environ, **own, **more},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
 def _same(done: subprocess.CompletedProcess[str], rows: pa.Table) -> None:
     assert done.returncode == 0, done.stderr
     found, sorting = json.loads(done.stdout.splitlines()[-1])
@@ -150,22 +171,7 @@ def test_two_workers_of_a_standalone_master_give_the_same_integers(
     """In a process of its own: the session of other tests is another master's."""
     url, folder = cluster
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=500)
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(tmp_path)],
-        env={
-            **os.environ,
-            "SPARK_MASTER": url,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            "PYSPARK_PYTHON": sys.executable,
-            # A place for each of two hundred parts of so few rows takes minutes.
-            "SPARK_SUBMIT_OPTS": "-Dspark.sql.shuffle.partitions=4 -XX:TieredStopAtLevel=1",
-        },
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-    )
-    _same(done, rows)
+    _same(_run(SCRIPT, tmp_path, timeout=400, SPARK_MASTER=url), rows)
     # Each worker has run an executor of this application.
     assert all(any((folder / f"worker-{n}").glob("app-*/*")) for n in (0, 1))
 
@@ -180,18 +186,4 @@ def test_a_session_of_spark_connect_gives_the_same_integers(rows: pa.Table, tmp_
     pq.write_table(rows, tmp_path / "t.parquet", row_group_size=500)
     remote = "from pyspark.sql import SparkSession\n"
     remote += "SparkSession.builder.remote('local[2]').getOrCreate()\n"
-    done = subprocess.run(
-        [sys.executable, "-c", remote + SCRIPT, str(Path(__file__).parent), str(tmp_path)],
-        cwd=tmp_path,
-        env={
-            **os.environ,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_SUBMIT_OPTS": "-Dspark.sql.shuffle.partitions=4 -XX:TieredStopAtLevel=1",
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    _same(done, rows)
+    _same(_run(remote + SCRIPT, tmp_path, timeout=120), rows)

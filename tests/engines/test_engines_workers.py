@@ -125,8 +125,10 @@ def _batch(rows: list[tuple[Any, int]], places: int, dtype: pa.DataType) -> pa.R
     return pa.RecordBatch.from_arrays(arrays[:count], names[:count])
 
 
-def _kept(batches: list[pa.RecordBatch], places: int, most: int, *, texts: bool) -> list[int]:
-    blocks = list(parted(places)(iter(batches)))
+def _kept(
+    batches: list[pa.RecordBatch], places: int, most: int, *, texts: bool, **limit: int
+) -> list[int]:
+    blocks = list(parted(places, **limit)(iter(batches)))
     kept: list[int] = []
     for place in range(places):
         mine = [block.filter(pa.array(np.equal(block["place"], place))) for block in blocks]
@@ -165,7 +167,19 @@ def test_a_unit_that_is_a_text_loses_nothing_and_is_no_other(
     """Also where all units come to one place, in any number of batches."""
     given_batches = [_batch(rows, places, dtype) for rows in batches]
     rows = [row for batch in batches for row in batch]
-    assert _kept(given_batches, places, 2, texts=True) == _by_hand(rows, 2)
+    for limit in ({}, {"size": 100}, {"size": 1}):
+        assert _kept(given_batches, places, 2, texts=True, **limit) == _by_hand(rows, 2)
+
+
+def test_a_batch_with_long_texts_is_taken_in_parts_with_numbers_of_their_own() -> None:
+    """As one, its blocks would pass the 2 GB of a column, after the charge."""
+    rows = [(f"unit {n}" * 10, n) for n in range(64)]
+    blocks = list(parted(2, size=1000)(iter([_batch(rows, 2, pa.string())] * 2)))
+    assert len(blocks) > 8
+    assert all(max(column.nbytes for column in block.columns) < 2000 for block in blocks)
+    assert [number for block in blocks for number in set(block["number"].to_pylist())] == list(
+        range(len(blocks))
+    )
 
 
 WIDTH = 13

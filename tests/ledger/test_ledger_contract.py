@@ -42,10 +42,14 @@ def test_a_ledger_that_is_not_there_says_the_command_that_opens_the_account(ledg
     flags = "--unit record --adjacency replace --filter zcdp --posterior 0.12 --q 0.05 "
     assert flags in refused.value.on_the_command_line
     assert "--" not in str(refused.value)
-    with pytest.raises(PolicyError, match="not reserved"):
-        ledger.commit("x", "h")
-    with pytest.raises(PolicyError, match="not registered"):
-        ledger.next_slot("x")
+    for by_name in (
+        lambda: ledger.commit("x", "h"),
+        lambda: ledger.next_slot("x"),
+        lambda: ledger.plan("x"),
+        lambda: ledger.reserve("clinic", PureDP(0.1), plan_id="x", **SAID),
+    ):
+        with pytest.raises(PolicyError, match=f"There is no ledger at {re.escape(ledger.url)}"):
+            by_name()
     with pytest.raises(InputError, match="There is no ledger"):
         ledger.verify()
     assert ledger.accounts() == []

@@ -6,7 +6,6 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement, pairwise, product
 from pathlib import Path
@@ -27,7 +26,7 @@ from discreet.laws.geometric import Geometric
 from discreet.releases.contributions import Contribution
 from discreet.releases.drawing import draw
 from discreet.releases.engines.duckdb import DuckDB
-from discreet.releases.planning import plan_of
+from discreet.releases.planning import only_bounds, plan_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics import quantiles
 from discreet.releases.statistics.base import DRAWN, Noisy, Part
@@ -363,9 +362,9 @@ def test_an_interval_that_is_the_whole_of_the_bounds_is_said_to_tell_nothing() -
     assert "100.0 %" not in told
     drawn = draw(plan, DuckDB.of(pa.table({"x": [1, 2, 3]})))
     whole = {**drawn.columns, "interval_low": ["0"], "interval_high": ["400"]}
-    (line,) = plan.only_bounds(replace(drawn, columns=whole))
+    (line,) = only_bounds(plan.spec, whole)
     assert "1 value has the interval from 0 to 400, the whole of the bounds" in line
-    assert not list(plan.only_bounds(replace(drawn, columns=whole | {"interval_low": ["1"]})))
+    assert not list(only_bounds(plan.spec, whole | {"interval_low": ["1"]}))
 
 
 def test_how_far_an_interval_reaches_is_told_before_it_is_paid_for() -> None:

@@ -390,6 +390,17 @@ def test_the_command_line_repeats_a_key_and_gives_a_dry_run_its_exit_code(
     assert isinstance(_cli(file, "--key", "2026-01").exception, InputError)
 
 
+def test_a_plan_of_a_ledger_that_is_not_there(
+    spec: dict[str, Any], people: pa.Table, plan: str, tmp_path: Path
+) -> None:
+    """A mistyped path is told as such; the plan may well be registered."""
+    away = spec | {"ledger": "sqlite:///mistyped.db"}
+    for key in (None, "2026-01"):
+        with pytest.raises(PolicyError, match=r"There is no ledger at .*mistyped\.db"):
+            release(away, data=people, folder=tmp_path, plan_id=plan, key=key, say=print)
+    assert not (tmp_path / "mistyped.db").exists()
+
+
 def test_a_ledger_behind_its_stored_releases_is_refused(
     run: Callable[..., Any],
     ledger: Ledger,

@@ -261,6 +261,23 @@ def test_a_number_that_is_none_is_written_nowhere(
     assert "\x1b" not in "".join(capsys.readouterr())
 
 
+def test_of_two_files_none_is_left_if_one_cannot_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = SAID | {"release_id": "x", "account": "a", "spent": {"epsilon": 1}, "purpose": "p"}
+    told |= {"made": "m", "unit_name": "u", "interval": 0.95, "explanations": {}}
+    (tmp_path / "release.json").write_text(json.dumps(told))
+    files = [tmp_path / "table.csv", tmp_path / "nowhere" / "table.xlsx"]
+    for kept in (None, b"earlier"):
+        if kept is not None:
+            files[0].write_bytes(kept)
+        with pytest.raises(SystemExit) as end:
+            main(["table", str(tmp_path), "--csv", str(files[0]), "--xlsx", str(files[1])])
+        assert end.value.code == 2
+        assert "table.xlsx cannot be written" in capsys.readouterr().err
+        assert (files[0].read_bytes() if files[0].exists() else None) == kept
+
+
 def test_a_table_wider_than_a_workbook_has_its_long_sheet_alone() -> None:
     size = 2**14
     keys = [str(key) for key in range(size)]

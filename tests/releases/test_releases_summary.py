@@ -116,6 +116,10 @@ def test_a_dry_run_spends_nothing_and_the_cap_holds(ledger: str, tmp_path: Path)
     assert Ledger.open(ledger).spent("people").lead == 0
     with pytest.raises(BudgetExceeded):
         _summed(ledger, tmp_path, budget={"epsilon": 1001.0})
+    assert not (tmp_path / "summary.yaml").exists()  # nothing ran, and it may be tried again
+    with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+        _summed(ledger, tmp_path, write="nowhere/summary.yaml")
+    assert Ledger.open(ledger).spent("people").lead == 0
     with pytest.raises(PolicyError):
         _summed(f"sqlite:///{tmp_path / 'other.db'}", tmp_path, write=None)
 
@@ -140,7 +144,11 @@ def test_a_dry_run_on_the_command_line_tells_the_accuracy_and_writes_what_it_wou
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert not ended.value.code
-    assert "At most 1 row of each unit is counted" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "At most 1 row of each unit is counted" in out
+    # Nobody is asked here, and a log keeps what a person would have seen.
+    for told in ("'age' has no declared type", "taken to be in UTF-8", "Public keys are not"):
+        assert err.count(told) == 1
     assert discreet.check(tmp_path / "asked.yaml").spent["epsilon"] == 1.0
 
 

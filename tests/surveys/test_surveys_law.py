@@ -269,6 +269,7 @@ def test_a_page_that_cannot_be_written_is_not_charged(
     monkeypatch.setattr(Path, "write_text", full)
     assert _exit("randomize", "survey.yaml", "--page", "page.html") == 2
     assert "stays spent" in capsys.readouterr().err
+    assert not Path("page.html").exists()
     assert book.account("panel").spent.epsilon == 1
 
 

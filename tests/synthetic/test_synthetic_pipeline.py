@@ -761,11 +761,14 @@ def run(command, *arguments):
 def test_command_synthesize(tmp_path):
     from discreet.cli.synthetic import synthesize as command
 
-    path = folder_of(tmp_path, n=400)
+    path = folder_of(tmp_path, n=400, source="people.csv")
+    people().to_pandas().to_csv(tmp_path / "people.csv", index=False)
     dry = run(command, path, "--dry-run")
     assert dry.exit_code == 0
     assert "Not drawn" in dry.stdout
+    assert dry.stdout.count("taken to be in UTF-8") == 1
     done = run(command, path, "--yes", "--json")
+    assert done.stderr.count("taken to be in UTF-8") == 1
     assert done.exit_code == 0, done.output
     payload = json.loads(done.stdout)
     assert {"epsilon", "risk", "acceptable", "utility"} <= set(payload)

@@ -263,6 +263,21 @@ def test_one_request_is_in_flight_and_the_newest_wins(page_at: Callable[..., Any
     assert page.input_value("[name=formula]") == "max(0.25/(p*q), 6)"
 
 
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_a_wide_table_scrolls_in_its_own_box_and_shows_that_it_goes_on(
+    page_at: Callable[..., Any], motion: str
+) -> None:
+    page = drawn(page_at("/cost", reduced_motion=motion))
+    page.set_viewport_size({"width": 360, "height": 740})
+    box = page.locator(".scroll:has(#costs)")
+    assert box.evaluate("(one) => one.scrollWidth > one.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert "gradient" in box.evaluate("(one) => getComputedStyle(one).maskImage")
+    box.focus()
+    page.keyboard.press("ArrowRight")
+    until(page, "document.activeElement.scrollLeft > 0")
+
+
 def test_motion_is_reduced_where_it_is_asked_for(page_at: Callable[..., Any]) -> None:
     page = drawn(page_at("/tolerate", reduced_motion="reduce"))
     page.evaluate("document.getElementById('results').classList.add('stale')")

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from discreet.errors import DataError, DiscreetError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.releases import load, release
+from discreet.releases import load, preview, release
 from discreet.releases.tables import Table
 from discreet.statements import learned
 from discreet.statements.presenter import accuracy_lines, amount_text, learned_facts
@@ -34,6 +34,7 @@ from soaking import examples
 
 PERSON = "Zebulon-Quagmire"  # in the data, and never in any answer
 HTML = {"Accept": "text/html"}
+NINE = {"bounds": [0, 9], "resolution": 1}
 
 
 @pytest.fixture
@@ -525,6 +526,22 @@ def test_form_and_yaml_change_each_other(client: Any, spec: dict[str, Any]) -> N
     assert "Statistic 1" not in page
 
 
+def test_what_is_cut_is_asked_for_by_a_tick(client: Any, spec: dict[str, Any]) -> None:
+    opened(client)
+    form = form_of(spec) | {"which": "form"}
+    page = client.post("/release/look", data=form).text
+    assert "How many units are cut is not known" in page
+    assert re.search(r'<input type="checkbox" name="cut" value="yes">', page)
+    asked_for = spec | {"cut": {"weight": 0.05}}
+    assert draft_of(form | {"cut": "yes"}).values == asked_for
+    assert form_of(asked_for) == form_of(spec) | {"cut": "yes"}
+    page = client.post("/release/look", data=form | {"cut": "yes"}).text
+    assert "How many units are cut is not known" not in page
+    assert "checked" in page.split('name="cut"')[1].split(">")[0]
+    more = spec | {"cut": {"weight": 0.1, "rows": 60}}
+    assert draft_of(form_of(more)).values == more
+
+
 def test_a_spec_file_of_the_folder_is_opened_and_a_database_stays_in_it(
     client: Any, spec: dict[str, Any]
 ) -> None:
@@ -739,6 +756,27 @@ def test_the_page_says_how_a_file_is_taken_to_be_written(client: Any, spec: dict
     shown = client.get("/release", params={"spec": written(spec)}, headers=HTML)
     assert "is taken to be in UTF-8" in shown.text
     assert "count as missing" in shown.text
+
+
+def test_the_page_says_what_a_job_is_told(client: Any, spec: dict[str, Any]) -> None:
+    """Before the charge and after it: also that nothing more fits, and that noise hides a mean."""
+    opened(client, cap=PureDP(9.0))
+    both = [{"mean": "cost", **NINE}, {"median": "cost", **NINE}]
+    rare = {"budget": {"epsilon": 1e-6}, "statistics": both}
+    promised = {"budget": None, "promise": {"ratio": 2, "every_output": True}}
+    for change in (promised, {"where": "cost > 3"}, rare):
+        told = preview(given := spec | change, folder=client.folder)
+        for address in ("/release", f"/release/confirm/{asked(client, given)}"):
+            page = client.get(address, params={"spec": written(given)}).text
+            text = html.unescape(re.sub(r"</?code>", "`", page))
+            lines = (*told.unasked, *accuracy_lines(told.to_dict()))
+            assert [line for line in lines if line not in text] == []
+    said: list[str] = []
+    release(spec | rare, folder=client.folder, say=said.append)
+    hidden = [line for line in said if "the whole of the bounds" in line]
+    page = html.unescape(client.get(made(client, spec | rare, again="yes")).text)
+    assert len(hidden) == 2
+    assert [line for line in hidden if line not in page] == []
 
 
 def test_how_a_file_of_the_folder_is_written_is_chosen_in_the_form(client: Any) -> None:

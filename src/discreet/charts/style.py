@@ -140,11 +140,19 @@ def limit_rule(value: float, axis: str, text: str = "") -> alt.LayerChart:
 
 def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:
     """Write a chart as PNG, SVG, JSON or HTML, by its ending; no browser and no network."""
-    target = Path(path)
-    kind = target.suffix.lower().lstrip(".")
-    if kind not in ("png", "svg", "json", "html"):
-        raise InputError("charts.unknown_ending", file=target.name)
+    target, kind = Path(path), kind_of(path)
     own: dict[str, dict[str, Any]] = {"png": {"scale_factor": scale}, "html": {"inline": True}}
-    target.parent.mkdir(parents=True, exist_ok=True)
-    chart.save(str(target), format=kind, **own.get(kind, {}))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        chart.save(str(target), format=kind, **own.get(kind, {}))
+    except OSError as error:
+        raise InputError("errors.file_unwritable", file=target, why=error.strerror) from None
     return target
+
+
+def kind_of(path: str | Path) -> str:
+    """Return what a picture is written as, by its ending."""
+    kind = Path(path).suffix.lower().lstrip(".")
+    if kind not in ("png", "svg", "json", "html"):
+        raise InputError("charts.unknown_ending", file=Path(path).name)
+    return kind

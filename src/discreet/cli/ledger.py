@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from discreet.cli.flags import (
     Amounts,
@@ -35,7 +36,18 @@ if TYPE_CHECKING:
         Upgraded,
     )
 
+
+class _Listed(TyperGroup):
+    """A group whose help has the first paragraph of every command, whole."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        first = {name: (one.help or "").split("\n\n")[0] for name, one in self.commands.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, " ".join(text.split())) for name, text in first.items()])
+
+
 app = typer.Typer(
+    cls=_Listed,
     help=catalogue().entry("commands.does.ledger"),
     add_completion=False,
     no_args_is_help=True,

@@ -77,12 +77,15 @@ def grid(
 def charted(path: Path | None, name: str) -> Callable[[Any], Any]:
     """Return what draws a chart of a result into a file; nothing is drawn without a file.
 
-    What is missing for charts is told now, before the result is computed.
+    What is missing for charts, or an ending that is not known, is told now, before the result is
+    computed.
     """
     if path is None:
         return lambda result: None
     from discreet import charts
+    from discreet.charts.style import kind_of
 
+    kind_of(path)
     return lambda result: charts.save(getattr(charts, name)(result), path)
 
 

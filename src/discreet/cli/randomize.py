@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,8 @@ def _made(asked: Any, keys: Any, page: Path) -> dict[str, Any] | None:
     try:
         page.write_text(html, encoding="utf-8")
     except OSError as error:
+        with suppress(OSError):
+            page.unlink()
         lost = "unwritable" if entry is None else "lost"
         failed = InputError(f"surveys.page_{lost}", path=page, reason=error.strerror)
         if entry is not None:

@@ -13,6 +13,7 @@ from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, Written, 
 from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.errors import InputError
 from discreet.guarantees import added, figures_apart, side_by_side
+from discreet.reading import write_new
 from discreet.statements.presenter import accuracy_lines, amount_text
 from discreet.words import catalogue, say
 
@@ -37,13 +38,7 @@ def init(
         source = proposed_source(str(from_))
         columns = [{"name": n, "kind": kind} for n, kind in columns_in(source).items()]
         text = _template_for(source, file, columns)
-    try:
-        with file.open("x", encoding="utf-8") as out:
-            out.write(text)
-    except FileExistsError:
-        raise InputError("cli.file_exists", file=file) from None
-    except OSError as error:
-        raise InputError("cli.file_unwritable", file=file, why=error.strerror) from None
+    write_new(file, text)
     payload = {"file": str(file.resolve())} | ({"columns": columns} if from_ else {})
     emit(payload, [say("cli.init.wrote", file=file)], as_json)
 
@@ -367,6 +362,8 @@ def summarize(
         output=output,
         write=write,
         dry_run=dry_run,
+        say=_tell,
+        before_charge=_unasked,
         **allowed,
     )
     said = made.to_dict() | {"spec": None if write is None else str(write.resolve())}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -136,11 +137,17 @@ def table(
         raise
     except UNREADABLE:  # whoever wrote the folder
         raise InputError("reports.stored.not_a_release", path=Path(release)) from None
-    for path, content in made.items():
-        try:
+    new = [path for path in made if not path.exists()]
+    try:
+        for path in made:
+            path.open("ab").close()  # none is written if another cannot be
+        for path, content in made.items():
             path.write_bytes(content)
-        except OSError as error:
-            raise InputError("sheets.unwritten", path=path, reason=error.strerror) from None
+    except OSError as error:
+        for one in new:
+            with suppress(OSError):
+                one.unlink()
+        raise InputError("errors.file_unwritable", file=path, why=error.strerror) from None
     files = [str(path.resolve()) for path in made]
     rows = [["" if cell is None else cell for cell in row] for row in shown.rows]
     lines = [say("sheets.wrote", path=path) for path in files] or aligned(rows, shown.header)

@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from discreet.errors import InputError, InternalError, PolicyError
+from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger import witness
 from discreet.ledger.accounts import Account
@@ -30,8 +30,6 @@ from discreet.ledger.chain import (
     Wanted,
     Which,
     refuse_unknown_account,
-    refuse_unknown_plan,
-    refuse_unreserved,
 )
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, checked_id, new_id
 from discreet.ledger.plans import Plan, PlanPart, Slot, check_total, parts_of
@@ -172,8 +170,8 @@ class Ledger:
     def _no_account(self, name: str) -> Callable[[], NoReturn]:
         return partial(refuse_unknown_account, self.url, name)
 
-    def _nothing_there(self) -> NoReturn:
-        raise InputError("ledger.nothing_there", url=self.url)
+    def _nothing_there(self, kind: type[DiscreetError] = InputError) -> NoReturn:
+        raise kind("ledger.nothing_there", url=self.url)
 
     # -- accounts
 
@@ -386,7 +384,7 @@ class Ledger:
 
         return self._write(
             lambda chain: chain.commit(release_id, output_hash),
-            partial(refuse_unreserved, self.url, release_id),
+            partial(self._nothing_there, PolicyError),
             account=self._last[1] if self._last[0] == release_id else None,
             release_id=release_id,
         )
@@ -451,8 +449,8 @@ class Ledger:
 
     def plan(self, plan_id: str) -> Plan:
         """Return a registered plan, with what of it was taken and stored."""
-        unknown = partial(refuse_unknown_plan, self.url, plan_id)
-        return self._read(lambda chain: chain.plan(plan_id), unknown)
+        no_ledger = partial(self._nothing_there, PolicyError)
+        return self._read(lambda chain: chain.plan(plan_id), no_ledger)
 
     def only_plan(self, account: str | Account, key: str | None = None) -> str:
         """Return the plan that has the key, or else the account's only one with a free slot."""
@@ -496,7 +494,7 @@ class Ledger:
         said |= {"plan_id": plan_id} | _lines(idempotency_key=wanted.key)
         return self._write(
             lambda chain: chain.take(wanted, said),
-            partial(refuse_unknown_plan, self.url, plan_id),
+            partial(self._nothing_there, PolicyError),
             output,
             account=wanted.account or None,
         )

@@ -295,7 +295,7 @@ class Chain:
         """Record the output of a release, once; of a slot, the first of its draws."""
         found = self.rows.all(release_id=release_id)
         if not found or found[0].kind not in ("reserve", "slot"):
-            refuse_unreserved(self.url, release_id)
+            raise PolicyError("ledger.not_reserved", release_id=release_id, url=self.url)
         first, *rest = found
         if rest and rest[0].output_hash == output_hash:
             return rest[0]
@@ -329,7 +329,7 @@ class Chain:
         """Return a registered plan; refuse one that is not."""
         found = self.rows.all(plan_id=plan_id)
         if not found:
-            refuse_unknown_plan(self.url, plan_id)
+            raise PolicyError("ledger.unknown_plan", plan_id=plan_id, url=self.url)
         return Plan.told(found)
 
     def plans(self, account: str) -> list[Plan]:
@@ -457,16 +457,6 @@ def _read_as(name: str) -> set[str]:
     plain = unicodedata.normalize("NFKC", name).casefold().translate(_AS_LATIN)
     plain = "".join("-" if c in "_.:/" or unicodedata.category(c) == "Pd" else c for c in plain)
     return {sign.join(plain.split()) for sign in ("", "-")}
-
-
-def refuse_unreserved(url: str, release_id: str) -> NoReturn:
-    """Refuse an output that nothing was charged for."""
-    raise PolicyError("ledger.not_reserved", release_id=release_id, url=url)
-
-
-def refuse_unknown_plan(url: str, plan_id: str) -> NoReturn:
-    """Refuse a plan that was never registered."""
-    raise PolicyError("ledger.unknown_plan", plan_id=plan_id, url=url)
 
 
 def refuse_unknown_account(

@@ -94,6 +94,12 @@ class Outlook:
         return None if self.after is None else remaining_dict(self.after.remaining)
 
     @property
+    def unasked(self) -> tuple[str, ...]:
+        """The notes that are told where nobody is asked whether to go on."""
+        told = (self.elsewhere, text("charge.promise_used_up"))
+        return tuple(note for note in self.notes if note in told)
+
+    @property
     def learned(self) -> Learned | None:
         """What may be learned from everything charged, this included; None if it is refused.
 
@@ -338,8 +344,6 @@ class Charging:
             "output": spec.path(spec.output),
             "source_hash": self._source_hash(),
         }
-        if (elsewhere := self._elsewhere()) is not None:
-            say(elsewhere)
         if self.plan_id is not None:
             slot = self._slot(said, say)
             return slot, slot.entry

@@ -23,7 +23,7 @@ from discreet.releases import outputs
 from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Repeat, Say
 from discreet.releases.drawing import Progress, chosen_limit, completed, draw, with_found_keys
 from discreet.releases.engines import opened
-from discreet.releases.planning import Plan, plan_of
+from discreet.releases.planning import Plan, only_bounds, plan_of
 from discreet.releases.rows import joined, sampled, shaped
 from discreet.releases.spec import Spec, load
 from discreet.releases.tables import Table
@@ -76,9 +76,8 @@ class Preview(Tabular):
     @property
     def unasked(self) -> tuple[str, ...]:
         """The warnings and notes that are told where nobody is asked whether to go on."""
-        used_up = text("charge.promise_used_up")
-        last = (note for note in self.outlook.notes if note == used_up)
-        return (*self.warnings, *self.plan.as_written, *self.plan.notes, *last)
+        told = (*self.warnings, *self.plan.as_written, *self.plan.notes, *self.outlook.unasked)
+        return tuple(dict.fromkeys(told))
 
     @property
     def refused(self) -> DiscreetError | None:
@@ -224,13 +223,14 @@ def release(
         charging = Charging(asked, ledger, plan.pricing.charges, **how)
         if dry_run:
             return Preview(plan, charging.outlook())
-        if before_charge is not None and not charging.stored():
+        if (before_charge or say) is not None and not charging.stored():
             look = Preview(plan, charging.outlook())
             if look.refused is None:  # else the charge says why
-                before_charge(look)
-        elif say is not None:
-            for warning in plan.warnings:
-                say(warning)
+                if before_charge is not None:
+                    before_charge(look)
+                elif say is not None:
+                    for warning in look.warnings:
+                        say(warning)
         with charging.paid(confirm, say, who) as paid:
             if paid.repeated:
                 return paid.repeat(say)
@@ -240,7 +240,7 @@ def release(
             plan = with_found_keys(plan, rows, progress)
             table = completed(plan, draw(plan, rows, progress=progress))
             if say is not None:
-                for sentence in plan.only_bounds(table):
+                for sentence in only_bounds(asked, table.columns):
                     say(sentence)
             told = _stored(plan, paid, table)
             files = paid.publish(outputs.written(told, table, statement(told)))

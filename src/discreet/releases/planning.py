@@ -27,7 +27,7 @@ from discreet.releases.formula import columns_in, parse
 from discreet.releases.pricing import Asked, Priced, Pricing, allowances, delta_of, priced, share
 from discreet.releases.quotients import Spread
 from discreet.releases.rows import column_in, hints, read_as, sample_told
-from discreet.releases.source import options_of, pattern_of
+from discreet.releases.source import GivenSource, options_of, pattern_of
 from discreet.releases.spec import PublicFiles, Spec, letters_compared
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
@@ -169,18 +169,9 @@ class Plan:
         """How keys, and a CSV file, are taken to be written: what is otherwise does not count."""
         keys = any(one.by and not one.open for one in self.statistics)
         told = (*self._listed(), say("releases.plan.public_keys")) if keys else ()
-        source = options_of(self.spec.source)
-        if not is_csv(source.path or ""):
-            return told
-        number = f"1234{source.decimal}5"
-        if source.grouping:
-            grouped = f"1{source.grouping[0]}234{source.decimal}5"
-            number = say("releases.plan.grouped", number=number, grouped=grouped)
-        said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
-        forms = [form for form in dict.fromkeys(source.types.values()) if pattern_of(form)]
-        dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
-        written = say("releases.plan.as_written", number=number, dates=dates, **said)
-        return (written, *(self._bounds() if source.decimal == "," else ()), *told)
+        written = as_written(self.spec.source)
+        comma = options_of(self.spec.source).decimal == ","
+        return (*written, *(self._bounds() if written and comma else ()), *told)
 
     def _listed(self) -> Iterator[str]:
         """Yield the keys as they were read from files."""
@@ -319,17 +310,6 @@ class Plan:
             )
         return " ".join(said)
 
-    def only_bounds(self, table: Table) -> Iterator[str]:
-        """Say of which released values no more is known than their bounds."""
-        bounded = [(p.name, n) for p in self.statistics if (n := p.statistic.stays_within)]
-        columns = (table.columns[name] for name in (STATISTIC, "interval_low", "interval_high"))
-        rows = Counter(zip(*columns, strict=True)) if bounded else {}
-        for name, number in bounded:
-            low, high = (decimal_text(n * number.resolution) for n in (number.low, number.high))
-            if found := rows.get((name, low, high)):
-                said = {"statistic": name, "values": found, "low": low, "high": high}
-                yield say("releases.plan.only_bounds", **said)
-
     def cut(self, table: Table | None = None) -> list[dict[str, Any]] | None:
         """Return how many units are cut, by the table; before it, which questions are asked.
 
@@ -352,6 +332,34 @@ class Plan:
             "mechanism": self.pricing.why,
             "contributions": {p.name: p.contribution.to_dict() for p in self.statistics},
         }
+
+
+def only_bounds(spec: Spec, columns: Mapping[str, list[Any]]) -> Iterator[str]:
+    """Say of which values in a released table no more is known than their bounds."""
+    tables = [table for entry in spec.named() for table in entry.tables()]
+    bounded = [(str(table.name), n) for table in tables if (n := table.stays_within)]
+    ends = (columns[name] for name in (STATISTIC, "interval_low", "interval_high"))
+    rows = Counter(zip(*ends, strict=True)) if bounded else {}
+    for name, number in bounded:
+        low, high = (decimal_text(n * number.resolution) for n in (number.low, number.high))
+        if found := rows.get((name, low, high)):
+            said = {"statistic": name, "values": found, "low": low, "high": high}
+            yield say("releases.plan.only_bounds", **said)
+
+
+def as_written(given: GivenSource) -> tuple[str, ...]:
+    """Say how a CSV file is taken to be written; nothing of another source."""
+    source = options_of(given)
+    if not is_csv(source.path or ""):
+        return ()
+    number = f"1234{source.decimal}5"
+    if source.grouping:
+        grouped = f"1{source.grouping[0]}234{source.decimal}5"
+        number = say("releases.plan.grouped", number=number, grouped=grouped)
+    said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
+    forms = [form for form in dict.fromkeys(source.types.values()) if pattern_of(form)]
+    dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
+    return (say("releases.plan.as_written", number=number, dates=dates, **said),)
 
 
 def plan_of(

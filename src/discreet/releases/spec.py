@@ -12,9 +12,9 @@ so they must not come from the protected data: the source itself (by whatever pa
 of it, and the column that names a person or a household are refused as keys before anything is
 read. A file of keys lies below the spec's folder, or below one that was named beside the spec: a
 spec alone publishes no other file. It is CSV in UTF-8 with a header, which shows the sign between
-columns; it must have a column of the same name as the column of the data, or only one column. Every key is a text, compared exactly: no
-blank is stripped and no case is folded. The cells of several columns are all their combinations, in
-the order given.
+columns; it must have a column of the same name as the column of the data, or only one column. Every
+key is a text, compared exactly: no blank is stripped and no case is folded. The cells of several
+columns are all their combinations, in the order given.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from discreet.errors import InputError, SpecError
+from discreet.errors import SpecError
 from discreet.frames import Tabular, columns_from
+from discreet.reading import write_new
+from discreet.releases.charge import Say
 from discreet.releases.models import Closed, Keys, Pair, refusal
 from discreet.releases.pipeline import Preview, Release, release
 from discreet.releases.planning import Plan
@@ -28,7 +30,7 @@ from discreet.releases.spec import Spec, load
 from discreet.releases.statistics.base import decimal
 from discreet.releases.statistics.histogram import Histogram
 from discreet.releases.statistics.quantiles import Quantiles
-from discreet.words import say
+from discreet.words import say as text
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles of a number."""
@@ -82,7 +84,9 @@ class Summary(Tabular):
                     hidden["quantiles"] += low <= least and high >= most
                 elif row["what"] != "missing":
                     hidden["counts"] += low <= 0
-        return tuple(say(f"releases.summary.hidden_{name}", n=n) for name, n in hidden.items() if n)
+        return tuple(
+            text(f"releases.summary.hidden_{name}", n=n) for name, n in hidden.items() if n
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as JSON-ready values."""
@@ -115,25 +119,28 @@ def summarize(
     folder: str | Path | None = None,
     write: str | Path | None = None,
     dry_run: bool = False,
+    say: Say | None = None,
+    before_charge: Callable[[Preview], None] | None = None,
     **promise: Any,
 ) -> Summary | Preview:
     """Release a summary of every column that is described; the spec is written to `write`.
 
     `source` is a path or URL, or the mapping that a spec has there. `columns` maps a column to what
     is public about it: `{"bounds": [0, 120]}` or `{"keys": ["f", "m"]}`. `protect` is that of a
-    spec. `promise` has either `tolerance` or `budget`, as in a spec.
+    spec. `promise` has either `tolerance` or `budget`, as in a spec. `say` and `before_charge` are
+    told what they are told of a release.
     """
     place = Path(folder) if folder else Path.cwd()
     asked = summary_spec(source, columns, account, protect, ledger, output, promise)
     spec = load(asked, folder=place)
     if write is not None:
-        path = place / write
-        try:
-            with path.open("x", encoding="utf-8") as out:
-                out.write(spec.to_yaml())
-        except FileExistsError:
-            raise InputError("cli.file_exists", file=path) from None
-    made = release(spec, data=data, dry_run=dry_run)
+        write_new(place / write, spec.to_yaml())
+    try:
+        made = release(spec, data=data, dry_run=dry_run, say=say, before_charge=before_charge)
+    except BaseException:
+        if write is not None:
+            (place / write).unlink(missing_ok=True)
+        raise
     if not isinstance(made, Release):
         return made  # type: ignore[return-value]  # a preview; a spec without a plan is no repeat
     return Summary(made, tuple(_told(made, name) for name in ("", *columns)))
@@ -171,7 +178,7 @@ def summary_spec(
         "statistics": statistics,
         "ledger": ledger,
         "output": str(output),
-        "labels": dict.fromkeys(_ANY.labels, say("releases.summary.any_number")),
+        "labels": dict.fromkeys(_ANY.labels, text("releases.summary.any_number")),
     }
 
 

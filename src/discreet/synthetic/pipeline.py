@@ -55,7 +55,7 @@ class Synthesis(Tabular):
     """A synthetic file as released, or (`release_id` None) what it would cost.
 
     `judged` is there for a file that was chosen among candidates: it has no guarantee then.
-    `outlook` is what the charge would do, in a dry run.
+    `outlook` is what the charge would do, in a dry run; `written` how the source is taken to be.
     """
 
     release_id: str | None
@@ -68,11 +68,17 @@ class Synthesis(Tabular):
     files: tuple[Path, ...]
     judged: Search | None = None
     outlook: Outlook | None = None
+    written: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know before the file is drawn."""
-        return () if self.outlook is None else self.outlook.notes
+        return () if self.outlook is None else (*self.written, *self.outlook.notes)
+
+    @property
+    def unasked(self) -> tuple[str, ...]:
+        """The notes that are told where nobody is asked whether to go on."""
+        return () if self.outlook is None else (*self.written, *self.outlook.unasked)
 
     @property
     def statement(self) -> Path | None:
@@ -163,6 +169,7 @@ def synthesize(
     asked = _loaded(spec, folder, keys_from)
     from discreet.ledger import Ledger
     from discreet.releases.charge import Charging
+    from discreet.releases.planning import as_written
     from discreet.releases.pricing import allowance, as_pure
 
     if delta_in(asked.promise_keys or {}):
@@ -174,14 +181,19 @@ def synthesize(
     spent = wanted.spent
     with closing(_opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
-        if dry_run:
+        written = () if data is not None else as_written(asked.source)
+        if dry_run or say is not None:
             seen = wanted.outlook()
-            now = seen.remaining
-            return Synthesis(None, law, charge, cells, asked.n, spent, now, (), outlook=seen)
+            more: dict[str, Any] = {"outlook": seen, "written": written}
+            dry = Synthesis(None, law, charge, cells, asked.n, spent, seen.remaining, (), **more)
+            if dry_run or say is None:
+                return dry
+            for note in dry.unasked:
+                say(note)
         with wanted.paid(confirm, say, who) as paid:
             counts = files.original_counts(engine, asked, cells)
-            written, left = _published(paid, asked, law, cells, draw_copies(law, counts))
-    return Synthesis(paid.release_id, law, charge, cells, asked.n, spent, left, written)
+            made, left = _published(paid, asked, law, cells, draw_copies(law, counts))
+    return Synthesis(paid.release_id, law, charge, cells, asked.n, spent, left, made)
 
 
 def _law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:

@@ -212,6 +212,7 @@ class DuckDB(SQLEngine):
             with _in_our_words(say("engines.doing.open")):
                 # A moment with an offset is the same key on every machine.
                 connection.execute("set TimeZone = 'UTC'")
+                connection.execute("set arrow_large_buffer_size = true")  # texts of 2 GB, and more
                 for one in (connection, counting):
                     # In a notebook this needs widgets; without them progress is not known.
                     with suppress(duckdb.Error):

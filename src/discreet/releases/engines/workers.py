@@ -137,9 +137,12 @@ class Blocks:
 
 
 def parted(
-    places: int, *, tasks: bool = False
+    places: int, *, tasks: bool = False, size: int = 2**31 - 1
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return what divides batches among so many places; `tasks` of Spark number their own."""
+    """Return what divides batches among so many places; `tasks` of Spark number their own.
+
+    A column of blocks has `size` bytes at most: a batch with longer texts is taken in parts.
+    """
 
     def divided(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import numpy as np
@@ -153,13 +156,22 @@ def parted(
             first = 0 if task is None else task.partitionId() << 32
 
         def blocks(whole: Any, ends: Any) -> pa.Array:
-            if ends[-1] >= 2**31:
+            if ends[-1] >= 2**31:  # a single text
                 raise pa.ArrowInvalid
             offsets = np.concatenate((np.zeros(1, np.int32), ends.astype(np.int32)))
             buffers = [None, pa.py_buffer(offsets), pa.py_buffer(whole)]
             return pa.BinaryArray.from_buffers(pa.binary(), places, buffers)
 
-        for number, batch in enumerate(batches, first):
+        def fitting(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+            half = len(batch) // 2
+            if half and max(column.nbytes for column in batch.columns) > size:
+                yield from fitting(batch.slice(0, half))
+                yield from fitting(batch.slice(half))
+            else:
+                yield batch
+
+        parts = (part for batch in batches for part in fitting(batch))
+        for number, batch in enumerate(parts, first):
             units, ranks = batch.columns[0], batch.columns[1].to_numpy()
             if len(batch.columns) > 2:
                 place = batch.columns[2].to_numpy()

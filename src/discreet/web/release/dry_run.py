@@ -74,6 +74,19 @@ class Look:
         return tuple(one for one in (self.outlook.elsewhere, self.outlook.again) if one)
 
     @property
+    def written(self) -> tuple[str, ...]:
+        """How the source is taken to be written."""
+        made: Any = self.preview
+        found: tuple[str, ...] = made.plan.as_written if hasattr(made, "plan") else made.written
+        return found
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """The other warnings and notes, those that a job is told."""
+        shown = {*self.written, *self.notices}
+        return tuple(one for one in self.preview.unasked if one not in shown)
+
+    @property
     def learned(self) -> dict[str, Any] | None:
         """What may be learned from everything charged, this included; a table."""
         most = self.outlook.learned if self.ready else None

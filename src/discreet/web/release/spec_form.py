@@ -60,8 +60,9 @@ _TEXTS = ("account", "purpose", "source", "mechanism", "nulls", "ledger", "outpu
 _TOP = (
     "account", "purpose", "source", "protect", "tolerance", "budget", "series", "statistics",
     "columns", "keys", "impossible", "n_synthetic", "copies", "n",
-    "mechanism", "nulls", "interval", "ledger", "output",
+    "cut", "mechanism", "nulls", "interval", "ledger", "output",
 )  # fmt: skip
+_CUT = {"weight": 0.05}  # what a tick stands for; any other is kept as YAML
 _UP_TO = re.compile(r"up to (\d{1,2}) (?:columns )?of\s+(.+)", re.IGNORECASE | re.DOTALL)
 _BETWEEN = re.compile(r'(?:"(?:[^"]|"")*"|[^;"])+')
 _BREAKS = re.compile("[\x85\u2028\u2029]")
@@ -448,6 +449,8 @@ def form_of(mapping: Mapping[str, Any]) -> Fields:
     series = values.get("series")
     if isinstance(series, Mapping) and series.get("releases"):
         form["series.releases"] = _said(series["releases"])
+    if values.get("cut") == _CUT:
+        form["cut"] = "yes"
     if "columns" in values:
         values = _keys_as_text(values)
         form |= {"file.columns": ""}
@@ -495,6 +498,8 @@ def draft_of(form: Mapping[str, str]) -> Draft:
         problems |= {name: text for entry in entries for name, text in entry.problems.items()}
         if form.get("source.decimal") == ",":
             problems |= _two_readings(form)
+    if form.get("cut"):
+        values["cut"] = dict(_CUT)
     if "file.columns" in form:
         file = _read(_PARTS["file"], own := under(form, "file."), "file.")
         columns = file.values.setdefault("columns", [])

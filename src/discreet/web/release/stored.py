@@ -72,6 +72,16 @@ class Made:
         """Its name."""
         return str(self.said["release_id"])
 
+    def only_bounds(self) -> list[str]:
+        """Say of which of its values no more is known than their bounds."""
+        from discreet.releases.planning import only_bounds
+        from discreet.releases.spec import load
+
+        table = self.said.get("table")
+        with suppress(DiscreetError):  # a spec of a version before
+            return [] if table is None else [*only_bounds(load(self.said["spec"]), table)]
+        return []
+
     def sections(self) -> list[Section]:
         """Return its table by statistic: a pivot where it has two groups, and a chart."""
         table: Mapping[str, list[Any]] = self.said.get("table") or {}
