@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import re
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from itertools import groupby
@@ -578,7 +579,7 @@ def test_rows_that_do_not_fit_are_bounded_in_parts(
     if failures == 2:  # sixteen parts would say no more than four
         monkeypatch.setattr("discreet.releases.engines.duckdb._MORE_PARTS", 2)
     cells = KeySet(("cost",), tuple((str(i),) for i in range(7)))
-    measures = (Counting("n"), Tally("t", COST), Cutting("c"))
+    measures = (Counting("n"), Tally("t", replace(COST, high=1_000)), Cutting("c"))
     found = engine.measure(Query(("person",), cells, Contribution(4, 2, 2), measures))
     # Of two groups at most: 382 persons have three rows, in three groups, and 27 have two.
     assert sum(found["n"]) == 818
