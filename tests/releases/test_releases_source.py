@@ -41,7 +41,7 @@ from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.rows import condition
 from discreet.releases.source import Source
 from discreet.releases.spec import load
-from soaking import examples
+from soaking import chequered, examples
 
 ONE = Contribution()
 COST = Number("cost", 0, 1_000_000, Fraction(1, 100))
@@ -288,8 +288,10 @@ def test_whole_numbers_may_have_points_between_thousands(tmp_path: Path) -> None
     assert _numbers(source, tmp_path) == [5_600, 123_400]
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252", "latin-1", "utf-16"])
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("encoding", "end"),
+    chequered(["utf-8", "windows-1252", "latin-1", "utf-16"], ["\n", "\r\n", "\r"]),
+)
 @settings(max_examples=examples(15), deadline=None)
 @given(data=st.data())
 def test_no_byte_of_a_row_decides_whether_a_file_is_read(
