@@ -95,7 +95,7 @@ def until(page: Any, holds: str) -> None:
     while not page.evaluate(holds):
         if time.monotonic() > end:
             pytest.fail(f"never: {holds}")
-        page.wait_for_timeout(25)
+        page.wait_for_timeout(40)
 
 
 def accessible(

@@ -13,8 +13,11 @@ A test that hangs is ended by `faulthandler_timeout`, and its worker with it; th
 ends the run and names the test (`--max-worker-restart 0`).
 """
 
+from collections.abc import Callable
+from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -60,8 +63,16 @@ def brief_audits(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("discreet.auditing.auditing.training_size", lambda trials: 30)
 
 
+@pytest.fixture(scope="session")
+def figures() -> dict[str, Callable[[], Any]]:
+    """Give what draws each figure of the papers; each is drawn once."""
+    from papers.all import FIGURES
+
+    return {name: cache(draw) for name, draw in FIGURES.items()}
+
+
 # Groups that are given out first, in this order; a fixture's name is that of its group.
-FIRST = ("forks", "browser", "spark_running", "reports", "postgres", "docs")
+FIRST = ("forks", "browser", "spark_running", "reports", "postgres", "docs", "figures")
 # Each kind of report is made once; files that make their own are groups by themselves.
 ROOMS = {"reports": ("browser", "every_spec", "mutations", "notebooks", "promises", "sentences")}
 # Files that take long without a slow test: nothing long is left for the end.

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import settings
 
-__all__ = ["LEAST", "examples", "soaked", "some_of", "thinned"]
+__all__ = ["LEAST", "chequered", "examples", "soaked", "some_of", "thinned"]
 
 LEAST = 10
 T = TypeVar("T")
@@ -27,6 +27,15 @@ def examples(many: int) -> int:
 def some_of(all_of: Sequence[T], which: int) -> Sequence[T]:
     """Return all in `make soak`, else one: another for each number, so that all have their turn."""
     return all_of if soaked() else [all_of[which % len(all_of)]]
+
+
+def chequered(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
+    """Return all pairs, of which every other is left in `make test`: each value meets some."""
+    return [
+        pytest.param(one, two, marks=pytest.mark.soak if (i + j) % 2 else ())
+        for i, one in enumerate(first)
+        for j, two in enumerate(second)
+    ]
 
 
 def thinned(cases: Iterable[tuple[Any, ...]], every: int) -> list[Any]:

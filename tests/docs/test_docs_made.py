@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import gallery
 import pytest
@@ -28,9 +30,9 @@ def test_the_papers_page_shows_every_figure() -> None:
 
 
 @pytest.mark.slow
-def test_the_pictures_are_current() -> None:
+def test_the_pictures_are_current(figures: dict[str, Callable[[], Any]]) -> None:
     kept = json.loads((DOCS / "images" / "numbers.json").read_text(encoding="utf-8"))
-    drawn = gallery.IDEAS | FIGURES
+    drawn = gallery.IDEAS | figures
     assert set(kept) == set(drawn)
     for name, draw in drawn.items():
         assert (DOCS / "images" / gallery.file_of(name)).stat().st_size > 1000

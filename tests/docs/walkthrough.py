@@ -33,6 +33,7 @@ _TYPED = re.compile(r"^    discreet (?:[^\n]*\\\n)*[^\n]*$", re.M)
 _TITLE = re.compile(r'title="([^"]+)"')
 _FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 _SHELL = re.compile(r"[|;&<>]")
+_WITHIN = re.compile(r"\$\([^()]*\)|'[^']*'|\"[^\"$`]*\"")
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Reader:
             os.chdir(command[3:].strip())
             self.code = 0
             return ""
-        if command.startswith("discreet ") and not _SHELL.search(command):
+        if command.startswith("discreet ") and not _SHELL.search(_WITHIN.sub("", command)):
             return self._discreet(command)
         done = subprocess.run(
             ["bash", "-c", command],

@@ -6,7 +6,6 @@ import ast
 import math
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 from papers import kazan_reiter, kazan_sharma, mcclure_reiter
-from papers.all import FIGURES as DRAWN_BY
+from papers.all import FIGURES
 
 from discreet.charts import GRID, save
 from discreet.promises import PosteriorUnlessRatio
 
-FIGURES = {name: cache(figure) for name, figure in DRAWN_BY.items()}  # each is drawn once
+Figures = dict[str, Callable[[], Any]]
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -57,17 +56,17 @@ def test_every_figure_of_the_three_papers_is_there() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "figure",
+    "name",
     [
         # The dearest is drawn by test_the_pictures_are_current too.
-        pytest.param(figure, id=name, marks=[pytest.mark.soak] * (name == "kazan-reiter-5"))
-        for name, figure in FIGURES.items()
+        pytest.param(name, marks=[pytest.mark.soak] * (name == "kazan-reiter-5"))
+        for name in FIGURES
     ],
 )
 def test_every_figure_is_a_picture_with_the_common_look(
-    figure: Callable[[], Any], tmp_path: Path
+    figures: Figures, name: str, tmp_path: Path
 ) -> None:
-    chart = figure()
+    chart = figures[name]()
     spec = chart.to_dict(validate=False)
     assert spec["title"]["text"]
     assert spec["title"]["anchor"] == "start"
@@ -88,9 +87,9 @@ def test_examples_import_what_everyone_may(path: Path) -> None:
 # -- Kazan and Reiter
 
 
-def test_profiles_draw_the_budgets_of_the_examples() -> None:
+def test_profiles_draw_the_budgets_of_the_examples(figures: Figures) -> None:
     """Budgets rounded down, as the reference values have them."""
-    shown = {n: labels(FIGURES[f"kazan-reiter-{n}"]()) for n in (1, 3, 4)}
+    shown = {n: labels(figures[f"kazan-reiter-{n}"]()) for n in (1, 3, 4)}
     assert shown[3] == ["ε = 0.5108", "ε = 1.2992", "ε = 2.0368"]  # 1.29928, 2.03688: down
     assert [float(label[4:]) for label in shown[4]] == pytest.approx([1.09, 1.21, 2.10], abs=6e-3)
     assert len(shown[1]) == 2

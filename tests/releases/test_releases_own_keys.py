@@ -202,13 +202,16 @@ def test_another_account_on_the_same_source_is_named(folder: Path) -> None:
     assert len(said) == 1
 
 
+SPARK = pytest.mark.xdist_group("spark_running")  # where it runs already
+
+
 @pytest.mark.parametrize(
     "source",
     [
         "data.parquet",
-        "spark://data.parquet",
-        "spark://./data.parquet",
-        "spark://file://{}",
+        pytest.param("spark://data.parquet", marks=SPARK),
+        pytest.param("spark://./data.parquet", marks=SPARK),
+        pytest.param("spark://file://{}", marks=SPARK),
         "lines://data.parquet",
     ],
 )

@@ -23,6 +23,7 @@ from discreet.beliefs import explain
 from discreet.guarantees import ApproxDP
 from discreet.ledger import Amount, Ledger
 from discreet.reports.folder import Report, report
+from soaking import chequered
 
 FORMULAS = ("formula",)
 BARE = ("numbers",)
@@ -296,8 +297,10 @@ def test_a_promise_that_is_edited_in_the_statement_is_noticed(
     assert "WRONG" in out
 
 
-@pytest.mark.parametrize("name", ["concentrated", "both", "approximate"])
-@pytest.mark.parametrize("column", ["membership", "value", "both", "guess"])
+@pytest.mark.parametrize(
+    ("name", "column"),
+    chequered(["concentrated", "both", "approximate"], ["membership", "value", "both", "guess"]),
+)
 def test_a_belief_that_holds_with_a_confidence_is_recomputed(
     told: Callable[[str], Made], tmp_path: Path, name: str, column: str
 ) -> None:

@@ -115,7 +115,7 @@ SIDES = ["one", "two"]
 
 @pytest.mark.parametrize(
     ("shape", "priors_", "delta", "sided"),
-    thinned(product(SHAPES, BOXES, [0.0, 1e-6, 1e-4, 1e-3], SIDES), 3),
+    thinned(product(SHAPES, BOXES, [0.0, 1e-6, 1e-4, 1e-3], SIDES), 7),
 )
 def test_choose_is_a_plan_of_one_release(
     shape: str, priors_: str, delta: float, sided: Any
@@ -308,8 +308,7 @@ def one_release(kind: str, budget: float, promise: Promise) -> Any:
     }[kind]()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", PROMISES)
+@pytest.mark.parametrize(("name", "kind"), thinned(product(PROMISES, KINDS), 2))
 def test_a_horizon_is_where_plans_end(name: str, kind: str) -> None:
     """A plan's budget is kept for its k releases; of a little more, k − 1 fit and k do not."""
     asked = settled(PROMISES[name], kind)
