@@ -93,6 +93,12 @@ def test_rates_are_per_numbers_as_they_are_written(numbers: str, tmp_path: Path)
     assert [round(rate, 0) for rate in rates] == [2, 2]  # 2,000 per 1,000, 1,000 per 500
 
 
+@pytest.mark.parametrize("per", [{"path": "per.csv", "delimiter": ";"}, [1, 2]])
+def test_what_a_rate_is_per_is_told(per: Any, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="per must be a number, a mapping from keys to numbers"):
+        load(_spec(tmp_path, statistics=[{"rate": {"events": "n", "per": per}}]), folder=tmp_path)
+
+
 def test_a_point_that_may_stand_between_thousands_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"264\.638, which may be 264638") as told:
         preview(_rate(tmp_path, "Kreis;Leute\nKöln;264.638\nBonn;331.885\n"), folder=tmp_path)

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, PlainValidator, field_validator, model_validator
 
 from discreet.errors import SpecError
 from discreet.reading import fraction_of, json_values, text_of
@@ -378,6 +378,13 @@ class RateOf(Closed):
     events: Reference
     per: Annotated[float, Field(gt=0)] | dict[str, Annotated[Whole, Field(gt=0)]] | Reference
     times: float = Field(default=1, gt=0)
+
+    @field_validator("per", mode="before")
+    @classmethod
+    def _of_a_kind(cls, per: object) -> object:
+        if isinstance(per, list) or (isinstance(per, Mapping) and "path" in per):
+            raise SpecError("releases.derived.per")
+        return per
 
 
 @register("rate")
