@@ -99,21 +99,27 @@ def until(page: Any, holds: str) -> None:
 
 
 def accessible(
-    page: Any, rules: tuple[str, ...] = RULES, *, colours: bool = False, size: bool = False
+    page: Any,
+    rules: tuple[str, ...] = RULES,
+    *,
+    colours: bool = False,
+    size: bool = False,
+    colourless: bool = False,
 ) -> None:
     """Check a page with axe-core: no violation of any rule, or of some alone.
 
     `colours` are all that the scheme of a page, light or dark, can change; `size` is what a screen
-    of another size can.
+    of another size can. `colourless` leaves colours, half of the work, to another test.
     """
     axe = import_module("axe_playwright_python.base")
     some = COLOURS * colours + SIZES * size
+    off = {rule: {"enabled": False} for rule in COLOURS * colourless}
     about: object = {"type": "rule", "values": some} if some else list(rules)
     if not page.evaluate("'axe' in window"):
         page.evaluate(axe.AXE_SCRIPT)
     found = page.evaluate(
         "asked => axe.run(asked).then((all) => ({ violations: all.violations }))",
         # Style sheets are fetched for a rule that is off by itself.
-        {"runOnly": about, "resultTypes": ["violations"], "preload": False},
+        {"runOnly": about, "rules": off, "resultTypes": ["violations"], "preload": False},
     )
     assert not found["violations"], (page.url, axe.AxeResults(found).generate_report())

@@ -32,7 +32,7 @@ collect_ignore_glob = ["extending/toy_*.py"]  # they register themselves when th
 settings.register_profile(
     "steady",
     deadline=None,
-    max_examples=30,  # of properties that do not say how many
+    max_examples=20,  # of properties that do not say how many
     suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
 )
 # `make soak`: soaking.py

@@ -104,7 +104,10 @@ SOUND: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", SOUND)
 def test_a_sound_release_passes(name: str) -> None:
     spec = {"account": "a", "purpose": "p", "ledger": "sqlite:///l.db", "output": "o"} | SOUND[name]
-    trials = 300 if soaked() and "quantiles" not in name else 100  # those take ten times as long
+    slow = "quantiles" in name  # those take ten times as long
+    if slow and not soaked():
+        spec |= {"statistics": spec["statistics"][:1]}  # medians are chosen by the same law
+    trials = 300 if soaked() and not slow else 100
     found = audit(spec, trials=trials, failure_probability=1e-6, draws=2 if soaked() else 1)
     assert found.passed, found.faults
     assert found.epsilon_lower <= 2

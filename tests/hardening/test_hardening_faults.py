@@ -436,7 +436,10 @@ def _main(*arguments: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["SIGINT", "SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize(
+    "kind",
+    ["SIGINT", "SIGTERM", pytest.param("SIGHUP", marks=pytest.mark.soak)],  # one way for all three
+)
 def test_signals_at_seeded_moments(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from itertools import product
+from typing import Any, ClassVar
 
 import mpmath as mp
 import pytest
@@ -21,6 +22,7 @@ from discreet.laws import Gaussian, Geometric
 from discreet.promises import Counterfactual, Promise, Ratio, Surety, promise_in
 from discreet.series import horizon, plan
 from losses import chance_of_fall, chance_of_rise
+from soaking import thinned
 
 
 class TestSignedGaussian:
@@ -35,24 +37,24 @@ class TestSignedGaussian:
         assert float(fall) == pytest.approx(0.029, abs=5e-4)
         assert chance_of_fall(loss, a) >= fall
 
+    KEYS: ClassVar[list[dict[str, Any]]] = [
+        {"ratio": 3},
+        {"ratio": 1.5, "box": [0.1, 0.5, 0.2, 0.6]},
+        {"difference": 0.2},
+        {"difference": 0.05, "p": 0.5},
+        {"ratio": 2, "about": "value"},
+        {"difference": 0.1, "about": "value", "q": 0.7},
+        {"ratio": 2, "about": "membership"},
+        {"posterior": 0.25, "unless_ratio": 3},
+        {"counterfactual": 9},
+    ]
+    HOW: ClassVar[list[dict[str, str]]] = [{"mechanism": "gaussian"}, {"budget": "rho"}]
+
     @pytest.mark.parametrize(
-        "keys",
-        [
-            {"ratio": 3},
-            {"ratio": 1.5, "box": [0.1, 0.5, 0.2, 0.6]},
-            {"difference": 0.2},
-            {"difference": 0.05, "p": 0.5},
-            {"ratio": 2, "about": "value"},
-            {"difference": 0.1, "about": "value", "q": 0.7},
-            {"ratio": 2, "about": "membership"},
-            {"posterior": 0.25, "unless_ratio": 3},
-            {"counterfactual": 9},
-        ],
+        ("keys", "sided", "confidence", "how"),
+        thinned(product(KEYS, ["one", "two"], [0.5, 0.9, 0.99], HOW), 5),
         ids=str,
     )
-    @pytest.mark.parametrize("sided", ["one", "two"])
-    @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.99])
-    @pytest.mark.parametrize("how", [{"mechanism": "gaussian"}, {"budget": "rho"}], ids=str)
     def test_a_plan_keeps_it(
         self, keys: dict[str, Any], sided: str, confidence: float, how: dict[str, Any]
     ) -> None:

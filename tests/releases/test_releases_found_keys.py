@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.releases.test_releases_margins import check_sums
-from tests.soaking import examples
+from tests.soaking import chequered, examples
 
 from discreet import release, report
 from discreet.auditing import audit
@@ -107,24 +107,26 @@ BUDGETS = [
 
 
 @pytest.mark.parametrize(
-    "statistic",
-    [
-        COUNT,
-        COUNT | {"count": "units", "twin": True},
-        {k: v for k, v in COUNT.items() if k != "count"}
-        | {"sum": "cost", "bounds": [0, 100], "resolution": 0.5},
-    ],
+    ("price", "statistic"),
+    chequered(
+        BUDGETS,
+        [
+            COUNT,
+            COUNT | {"count": "units", "twin": True},
+            {k: v for k, v in COUNT.items() if k != "count"}
+            | {"sum": "cost", "bounds": [0, 100], "resolution": 0.5},
+        ],
+    ),
 )
-@pytest.mark.parametrize(("budget", "rule"), BUDGETS)
 def test_keys_are_found_and_the_margins_of_them_add_up(
     spec: dict[str, Any],
     visits: pa.Table,
     account: Callable[..., Ledger],
     tmp_path: Path,
     statistic: dict[str, Any],
-    budget: dict[str, float],
-    rule: str,
+    price: tuple[dict[str, float], str],
 ) -> None:
+    budget, rule = price
     account(filter=rule, cap=None)
     told = asked(spec, statistic, budget=budget)
     before = preview(told, data=visits, folder=tmp_path)

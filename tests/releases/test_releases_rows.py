@@ -31,7 +31,7 @@ from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.formula import parse, resolve
 from discreet.releases.rows import joined, shaped
 from discreet.releases.spec import load
-from soaking import examples
+from soaking import chequered, examples
 
 DAY = datetime.date
 PERSON = {"unit": "person", "column": "person"}
@@ -410,8 +410,7 @@ def test_every_row_is_there_for_each_row_of_the_other_table(tmp_path: Path) -> N
     assert len(sums) >= 2
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
-@pytest.mark.parametrize("most", [1, 3, 6])
+@pytest.mark.parametrize(("rows", "most"), chequered([1, 2, 3], [1, 3, 6]))
 def test_no_unit_of_two_tables_passes_its_sensitivity(rows: int, most: int, tmp_path: Path) -> None:
     """Which rows are drawn is left to chance; how many a unit has is not."""
     bounds = Contribution(most, 1, most)

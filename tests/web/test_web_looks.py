@@ -201,7 +201,7 @@ def test_without_a_script_it_is_accessible_too(
     page.route("**/static/*.js*", lambda route: route.abort())
     page.goto(site.url + states[{"release": "release-ready"}.get(name, name)])
     assert page.locator("html.live").count() == 0
-    accessible(page)
+    accessible(page, colourless=True)  # it has those that it has with a script
     shoot(page, f"{name}-without-script")
     page.unroute("**/static/*.js*")
 
