@@ -21,7 +21,7 @@ from typing import Any, NoReturn, TypeVar
 from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger import witness
-from discreet.ledger.accounts import Account
+from discreet.ledger.accounts import Account, spent_together
 from discreet.ledger.amounts import Amount, Chargeable, Filter, charges
 from discreet.ledger.chain import (
     Chain,
@@ -669,18 +669,16 @@ class Ledger:
     def together(self, names: Iterable[str]) -> tuple[Guarantee, list[Account]]:
         """Return what several accounts spent on one unit that is in all of them, and the accounts.
 
-        The amounts add up under the widest of their filters, however the charges came about: ε in
-        a `zcdp` sum is ε²/2.
+        Amounts of one kind add up exactly. ε and ρ together are a curve: at each δ the better of
+        ε²/2 added to ρ, and ε added to what ρ needs.
         """
         accounts = [self.account(name) for name in dict.fromkeys(names)]
-        if len({(one.unit, one.adjacency) for one in accounts}) != 1:
-            raise InputError("ledger.accounts_differ")
-        widest = max(accounts, key=lambda one: list(Filter).index(one.filter))
-        total = widest.filter.zero
-        for one in accounts:
-            same = one.filter is widest.filter
-            total = total.plus(one.spent if same else widest.filter.cost(one.total))
-        return widest.promise(total), accounts
+        parts = spent_together(accounts)
+        if len(parts) == 1:
+            return parts[0], accounts
+        from discreet.composition import loss_of
+
+        return loss_of(*parts).curve(), accounts
 
     def restore(self, *, approver: str, reason: str, output: str | Path | None = None) -> list[str]:
         """Answer for heads that were seen and are not in the ledger: it was restored from a copy.
