@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
+from fractions import Fraction
 
 import mpmath as mp
 import pytest
@@ -23,7 +24,15 @@ from discreet.composition import (
 )
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
-from discreet.laws import Exponential, Gaussian, Geometric, Laplace, RandomizedResponse
+from discreet.laws import (
+    DiscreteGaussian,
+    Exponential,
+    Gaussian,
+    Geometric,
+    Laplace,
+    RandomizedResponse,
+)
+from discreet.numerics import double_above
 from soaking import examples
 
 FAST = settings(derandomize=True, deadline=None, max_examples=examples(100))
@@ -102,6 +111,78 @@ def test_unequal_promises_with_their_own_delta():
 
     assert true(found) <= mp.mpf(1e-3)
     assert true(found - 1e-4) > mp.mpf(1e-3)
+
+
+_STATED = st.lists(
+    st.tuples(st.floats(0.01, 3), st.sampled_from([0.0, 1e-9, 1e-4]), st.integers(1, 3)),
+    min_size=1,
+    max_size=3,
+)
+
+
+def _beside(epsilon, delta):
+    return PureDP(epsilon) if delta == 0 else ApproxDP(epsilon, delta)
+
+
+@settings(FAST, max_examples=examples(60))
+@given(_STATED, st.floats(-6, 1).map(lambda t: 10.0**t), st.floats(-12, -1).map(lambda t: 10.0**t))
+def test_epsilon_beside_rho_is_between_the_worst_laws_and_the_sum(stated, rho, delta):
+    parts = [*((_beside(e, d), k) for e, d, k in stated), (ZCDP(rho), 1)]
+    lost = math.fsum(k * d for _, d, k in stated)
+    if delta <= 1.001 * lost:
+        with pytest.raises(GuaranteeError):
+            compose(parts, delta=delta * 0.5)
+        return
+    found, loss = compose(parts, delta=delta), loss_of(*parts)
+    summed = math.fsum(k * e for e, _, k in stated)
+    assert found.epsilon <= (summed + zcdp_epsilon(rho, (delta - lost) * (1 - 1e-12))) * (1 + 1e-12)
+    assert found.epsilon <= found.others["curve"] * (1 + 1e-12)
+    assert loss.epsilon(delta) <= found.epsilon * (1 + 1e-12)
+    # Laws that keep the promises: the worst two-point ones, and Gaussian noise of that ρ, or two
+    # points of it. Each gives everything away as often as its δ says.
+    walked = convolve(*[two_point(e, k) for e, _, k in stated])
+    kept = mp.fprod((1 - mp.mpf(d)) ** k for _, d, k in stated)
+    points = convolve(walked, two_point(math.sqrt(2 * rho)))
+
+    def true(epsilon):
+        normal = mp.fsum(p * gaussian_delta(rho, mp.mpf(epsilon) - x) for x, p in walked.items())
+        return 1 - kept * (1 - max(normal, atoms_delta(points, epsilon)))
+
+    for epsilon in (found.epsilon, loss.epsilon(delta)):
+        assert true(epsilon) <= delta
+    for epsilon in (0.0, summed / 2, summed, found.epsilon, 2 * found.epsilon):
+        bound = loss.delta(epsilon)
+        assert true(epsilon) <= bound
+        plain = 1.0 if epsilon < summed else lost + zcdp_delta(rho, (epsilon - summed) * (1 - 1e-9))
+        assert bound <= plain * (1 + 1e-6) + 1e-15
+
+
+def test_a_large_epsilon_is_added_to_what_rho_needs():
+    found = compose([PureDP(1.13), ZCDP(0.02)], delta=1e-6)
+    assert found.epsilon == pytest.approx(1.13 + zcdp_epsilon(0.02, 1e-6), rel=1e-12)
+    assert found.method == "basic"
+    assert found.others["curve"] == pytest.approx(zcdp_epsilon(0.02 + 1.13**2 / 2, 1e-6), rel=1e-12)
+    assert found.theorem.startswith("basic composition: the epsilons add to what rho needs")
+    assert "fixed before" in found.assumptions[1]
+    bound = loss_of(PureDP(1.13), ZCDP(0.02)).one_step(0.05)
+    assert bound.theorem == "basic"
+    assert bound.epsilon_prime < 1.13 + loss_of(ZCDP(0.02)).one_step(0.05).epsilon_prime + 1e-6
+    # A small one counts as ε²/2, and the large one of both stays beside.
+    small = compose([PureDP(0.01), ZCDP(0.02)], delta=1e-6)
+    assert (small.method, small.epsilon) == ("curve", zcdp_epsilon(0.02 + 5e-5, 1e-6))
+    both = compose([PureDP(1.13), (PureDP(0.01), 30), ZCDP(0.02)], delta=1e-6)
+    assert both.epsilon == pytest.approx(1.13 + zcdp_epsilon(0.02 + 30 * 5e-5, 1e-6), rel=1e-12)
+    # Noise without a law of its own on a grid, beside noise of a known ε.
+    rough = DiscreteGaussian.of_rho(0.02, 2)
+    law = loss_of(Laplace(1.13), rough)
+    assert law.epsilon(1e-6) <= (1.13 + zcdp_epsilon(rough.rho, 1e-6)) * (1 + 1e-12)
+    assert compose([PureDP(1.13), ZCDP(0.02)]).guarantee == ZCDP(
+        double_above(Fraction(1.13) ** 2 / 2 + Fraction(0.02))
+    )
+    with pytest.raises(GuaranteeError, match="the parts give away 1e-08"):
+        compose([ApproxDP(1.0, 1e-8), ZCDP(0.02)], delta=1e-9, method="basic")
+    with pytest.raises(GuaranteeError, match="promises only rho"):
+        compose([ZCDP(0.02)], delta=1e-6, method="basic")
 
 
 def test_generic_promises_a_million_times():

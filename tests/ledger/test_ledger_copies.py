@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
 from pathlib import Path
 
 import pytest
 
+from discreet.cli import main
+from discreet.composition import compose, zcdp_epsilon
 from discreet.errors import InputError, PolicyError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger import Amount, Ledger
@@ -85,7 +88,6 @@ def test_an_altered_ledger_is_not_copied(tmp_path: Path) -> None:
     [
         ({"pure": [PureDP(0.5)], "pure-2": [PureDP(0.25)]}, PureDP(0.75)),
         ({"pure": [PureDP(0.5)], "basic": [ApproxDP(0.25, 0.01)]}, ApproxDP(0.75, 0.01)),
-        ({"pure": [PureDP(0.5)], "zcdp": [ZCDP(0.25)]}, ZCDP(0.375)),
         ({"zcdp": [ZCDP(0.5)], "zcdp-2": [ZCDP(0.25)]}, ZCDP(0.75)),
     ],
 )
@@ -100,6 +102,24 @@ def test_the_losses_of_accounts_add_up_under_the_widest_filter(
     found, accounts = book.together([*charges, *charges])
     assert found == total
     assert [one.name for one in accounts] == list(charges)
+
+
+def test_epsilon_and_rho_of_accounts_add_up_to_the_better_of_both_sums(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    _charge(_opened(url, "a", "pure"), PureDP(1.13), "a")
+    book = _opened(url, "b", "zcdp")
+    _charge(book, ZCDP(0.02), "b")
+    curve, _ = book.together(["a", "b"])
+    summed = 1.13 + zcdp_epsilon(0.02, 1e-6)
+    assert compose([curve], delta=1e-6).epsilon == pytest.approx(summed, rel=1e-9)
+    with pytest.raises(SystemExit):
+        main(["compose", "--ledger", url, "--accounts", "a", "b", "--delta", "1e-6", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["method"], told["epsilon"]) == ("basic", pytest.approx(summed, rel=1e-12))
+    assert told["others"]["curve"] == zcdp_epsilon(0.02 + 1.13**2 / 2, 1e-6)
+    assert book.together(["b"])[0] == ZCDP(0.02)
 
 
 def test_approximate_losses_in_rho_carry_their_delta(tmp_path: Path) -> None:

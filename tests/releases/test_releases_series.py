@@ -140,7 +140,7 @@ def test_a_key_of_another_spec_or_of_no_plan_is_refused(
     run: Callable[..., Any], spec: dict[str, Any], plan: str
 ) -> None:
     run(plan_id=plan, key="2026-01")
-    with pytest.raises(InputError, match="registered plan"):
+    with pytest.raises(PolicyError, match=r"has a plan, .* may be meant for"):
         run(key="2026-01")
     spec["purpose"] = "another table"
     with pytest.raises(PolicyError, match="was used for another spec"):
@@ -202,6 +202,110 @@ def test_a_slot_that_was_cut_off_is_spent_and_drawn_once(
     assert run(plan_id=plan, key="2026-01", retry=True).release_id == made.release_id
     assert ledger.verify().verified
     assert ledger.spent("people").epsilon == 3
+
+
+def test_a_spec_without_a_budget_is_told_what_became_of_its_slot(
+    run: Callable[..., Any], spec: dict[str, Any], plan: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was asked for a budget, which the slot had paid for, with exit code 2."""
+    monkeypatch.setattr("discreet.releases.charge.PATIENCE", 0.0)
+    del spec["budget"]
+    with monkeypatch.context() as patched:
+        _cut_off(patched, "draw", "before")
+        with pytest.raises(Cut):
+            run(plan_id=plan, key="2026-01")
+    with pytest.raises(LostSlot, match=r"Slot 1 .* is spent") as lost:
+        run(plan_id=plan, key="2026-01")
+    assert lost.value.exit_code == 4
+    assert isinstance(run(plan_id=plan, key="2026-01", dry_run=True).refused, LostSlot)
+    made = run(plan_id=plan, key="2026-01", retry=True)
+    assert made.spent["epsilon"] == 1.0
+    assert isinstance(run(plan_id=plan), Release)
+    for key in (None, "2026-02"):
+        with pytest.raises(BudgetExceeded, match="All 3 releases"):
+            run(plan_id=plan, key=key)
+    with pytest.raises(PolicyError, match="not registered"):
+        run(plan_id="nobody")
+    assert run(plan_id=plan, key="2026-01").release_id == made.release_id
+
+
+def test_a_stored_release_is_found_before_the_data_are_opened(
+    run: Callable[..., Any], spec: dict[str, Any], plan: str
+) -> None:
+    """The file of a month may be gone when its job is run again."""
+    spec["source"] = "gone.csv"
+    made = run(plan_id=plan, key="2026-01")
+    assert run(plan_id=plan, key="2026-01", data=None).release_id == made.release_id
+    with pytest.raises(InputError, match=r"gone\.csv"):
+        run(plan_id=plan, key="2026-02", data=None)
+
+
+# -- a key without a plan
+
+
+def test_a_key_of_its_own_charges_once(
+    run: Callable[..., Any], spec: dict[str, Any], ledger: Ledger
+) -> None:
+    made, head = run(key="2026-01"), ledger.head
+    said: list[str] = []
+    look = run(key="2026-01", dry_run=True)
+    assert look.refused is None
+    assert "charges nothing" in look.outlook.paid
+    assert look.outlook.remaining_after == look.remaining
+    again = run(key="2026-01", data=None, say=said.append)
+    assert isinstance(again, Repeat)
+    assert (again.release_id, again.slot, again.files) == (made.release_id, None, made.files)
+    assert "nothing charged" in said[-1]
+    assert "slot" not in repr(again)
+    assert (ledger.head, ledger.spent("people").epsilon) == (head, 1)
+    # Another occasion is another charge, and nobody is asked whether it is meant.
+    assert isinstance(run(key="2026-02"), Release)
+    with pytest.raises(PolicyError, match="already released 2 times"):
+        run()
+    spec["purpose"] = "another table"
+    for more in ({}, {"retry": True}, {"dry_run": True}):
+        found = run(key="2026-01", **more).refused if "dry_run" in more else None
+        if found is None:
+            with pytest.raises(PolicyError, match="was used for another spec") as refused:
+                run(key="2026-01", **more)
+            found = refused.value
+        assert found.exit_code == 4
+    assert ledger.spent("people").epsilon == 2
+    assert ledger.verify().verified
+
+
+@pytest.mark.parametrize("step", ["draw", "commit", "show"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_key_of_its_own_that_was_cut_off_is_spent(
+    run: Callable[..., Any],
+    ledger: Ledger,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    when: str,
+) -> None:
+    monkeypatch.setattr("discreet.releases.charge.PATIENCE", 0.0)
+    with monkeypatch.context() as patched:
+        _cut_off(patched, step, when)
+        with pytest.raises(Cut):
+            run(key="2026-01")
+    charged = ledger.entries("people")
+    if (step, when) in {("commit", "after"), ("show", "before"), ("show", "after")}:
+        made = run(key="2026-01")
+        assert isinstance(made, Repeat)
+        assert len(made.files) == 4
+        assert ledger.spent("people").epsilon == 1
+    else:
+        with pytest.raises(LostSlot, match="Its charge is spent") as lost:
+            run(key="2026-01")
+        assert (lost.value.exit_code, ledger.entries("people")) == (4, charged)
+        assert "--retry" in str(lost.value.flags)
+        with pytest.raises(PolicyError, match=r"charged 1 time .* 1 run was interrupted"):
+            run()
+        made = run(key="2026-01", retry=True)
+        assert isinstance(made, Release)
+        assert ledger.spent("people").epsilon == 2
+    assert run(key="2026-01", retry=True).release_id == made.release_id
+    assert ledger.verify().verified
 
 
 def test_however_often_a_run_is_killed_one_charge_has_one_draw(
@@ -387,7 +491,9 @@ def test_the_command_line_repeats_a_key_and_gives_a_dry_run_its_exit_code(
     over = _cli(file, "--dry-run", "--json")
     assert isinstance(over.exception, BudgetExceeded)
     assert json.loads(over.stdout)["refused"]["exit_code"] == 3
-    assert isinstance(_cli(file, "--key", "2026-01").exception, InputError)
+    beside = _cli(file, "--key", "2026-01").exception
+    assert isinstance(beside, PolicyError)
+    assert "--next" in str(beside.flags)
 
 
 def test_a_plan_of_a_ledger_that_is_not_there(

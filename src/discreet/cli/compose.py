@@ -53,11 +53,13 @@ def compose(
     held: list[dict[str, Any]] = []
     if ledger is not None:
         from discreet.ledger import Ledger
+        from discreet.ledger.accounts import spent_together
 
         book = Ledger.open(ledger)
         both = ([name] if book.found(name) else name.split(",") for name in names)  # a,b or a b
-        total, found_accounts = book.together(one.strip() for some in both for one in some)
-        curves, adjacency = [total], "add-remove"  # a total carries its own adjacency
+        _, found_accounts = book.together(one.strip() for some in both for one in some)
+        curves = spent_together(found_accounts)
+        adjacency = "add-remove"  # what was spent carries its own
         held = [{"account": a.name, "spent": a.spent.to_dict()} for a in found_accounts]
     if not parts and not curves:
         raise InputError("cli.nothing_to_compose")

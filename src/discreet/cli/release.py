@@ -132,8 +132,6 @@ def release(
 
     if plan is not None and not next_slot:
         raise InputError("cli.plan_without_next")
-    if key is not None and not next_slot:
-        raise InputError("cli.key_without_plan")
     draw = charted(png, "error_chart")
     if png is not None and not dry_run:
         raise InputError("cli.png_without_dry_run")
@@ -279,7 +277,7 @@ def _release_lines(said: dict[str, Any]) -> list[str]:
 
 def _repeat_lines(said: dict[str, Any]) -> list[str]:
     return [
-        say("cli.release.repeated", **said),
+        say(f"cli.release.repeated{'' if said['slot'] is None else '_slot'}", **said),
         say("cli.release.nothing_spent", left=_left(said["remaining"])),
         *(f"  {path}" for path in said["files"]),
     ]

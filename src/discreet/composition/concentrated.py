@@ -22,6 +22,14 @@ post-processing. It equals what the tight conversion gives through Theorem 3.9 o
 over δ: for a given ε', the line through that δ that touches the Chernoff bound is one of those that
 are tried. The paper's route (KSZ Example 4.1) is the classical ε for some δ, then Theorem 3.9,
 minimised over δ; it is looser.
+
+Beside ε-DP. Let the rest of a plan have the curve δ, and let some releases be ε₀-DP together. Given
+what these show, a set has probability P ≤ min(1, e^{ε−ε₀}Q) + δ(ε − ε₀) in the rest; the minimum
+is a number between 0 and 1, whose mean over the others is at most e^{ε₀} times that under Q. So
+    δ(ε − ε₀)
+bounds all of them (basic composition), also where the rest was chosen after seeing the others. Of
+(ε₀, δ₀)-DP the worst case gives everything away with probability δ₀ and is ε₀-DP otherwise, so δ₀
+counts as in approximate zCDP. ρ + ε₀²/2 is better for a small ε₀, this for a large one.
 """
 
 from __future__ import annotations
@@ -212,3 +220,39 @@ class ZCDPLoss(ConcentratedLoss):
             return super(ZCDPLoss, self)._chance(x, bound, None)
         chance = math.exp(-((x - self.rho) ** 2) / (4 * self.rho))
         return min(1.0, up(max(chance, _TINY), 64))  # never certain, however small
+
+
+@dataclass(frozen=True, slots=True)
+class BesideLoss(PrivacyLoss):
+    """The loss of a plan of which some releases are `apart`-DP together, and `rest` is the rest."""
+
+    rest: ConcentratedLoss
+    apart: float
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """What is released, in one phrase."""
+        return self.rest.name
+
+    @property
+    def adjacency(self) -> Adjacency:  # type: ignore[override]
+        """The adjacency of all releases."""
+        return self.rest.adjacency
+
+    @property
+    def grows_with_steps(self) -> bool:  # type: ignore[override]
+        """As the rest does: the ε of more steps is larger."""
+        return self.rest.grows_with_steps
+
+    def largest(self) -> float:
+        """The sum of the largest."""
+        return up(self.apart + self.rest.largest(), 1)
+
+    def _at_infinity(self) -> float:
+        return self.rest._at_infinity()
+
+    def _delta(self, epsilon: float) -> float:
+        return self.rest.delta(down(epsilon - self.apart, 1))
+
+    def _epsilon(self, delta: float) -> float:
+        return up(self.apart + self.rest.epsilon(delta), 1)

@@ -6,6 +6,8 @@ often it is used. This is the one place that decides how parts are added up:
 - mechanisms only: by the law of their losses;
 - ρ only: Σρ;
 - probabilistic DP only: the exceptional events add up, Σε and Σδ;
+- ρ among ε and (ε, δ): Σρ with ε²/2 for each ε; and basic composition of the largest ε with the
+  others' ρ. At every point the smallest holds;
 - other promises: by the composition theorem that was asked for, or by the optimal one and the plain
   sum, of which the smaller holds at every point.
 
@@ -41,6 +43,7 @@ often. What is known of all parts decides which theorems apply:
 | promises ε or (ε, δ)           | basic, advanced, tanh, optimal, paper          |
 | mechanisms with such a promise | these, and the curve of the mechanisms         |
 | ρ, or ρ among others           | curve: ρ adds, the tight conversion; paper     |
+| ρ among others                 | basic: the ε add to the conversion of ρ        |
 | Gaussian mechanisms            | curve: their exact one; paper                  |
 
 Without a method the smallest valid ε is returned. What the others give is in `others`.
@@ -55,7 +58,7 @@ from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias, Unpack
 
 from discreet.composition import theorems
-from discreet.composition.concentrated import ConcentratedLoss, ZCDPLoss
+from discreet.composition.concentrated import BesideLoss, ConcentratedLoss, ZCDPLoss
 from discreet.composition.curves import Bound, Sided, Strength
 from discreet.composition.gaussian import GaussianLoss
 from discreet.composition.loss import LossBound, PrivacyLoss, check_delta
@@ -89,6 +92,7 @@ Part: TypeAlias = Guarantee | Mechanism
 #: The theorem that an account comes from, None for laws and for ρ; and the account.
 Account: TypeAlias = tuple[str | None, PrivacyLoss]
 _PROMISES = (PureDP, ApproxDP, ProbabilisticDP, ZCDP, PrivacyCurve)
+_SPLITS = 8  # of ε beside ρ: the largest alone, the two largest, …; and all
 
 
 def guarantee_of(part: Part) -> Guarantee:
@@ -191,17 +195,47 @@ class Releases:
     @property
     def rho(self) -> float | None:
         """Σρ, a pure ε as ε²/2 or as its mechanism has it; None with a curve among the parts."""
-        total = Fraction(0)
+        found = self._rhos()
+        return None if found is None else double_above(sum((rho for rho, _ in found), Fraction(0)))
+
+    def _rhos(self) -> list[tuple[Fraction, Fraction]] | None:
+        """ρ of all uses of each part, and their ε, 0 where only ρ is promised."""
+        found = []
         for part, k in self.parts:
             stated = guarantee_of(part)
             if isinstance(stated, PrivacyCurve):
                 return None
             if isinstance(stated, ZCDP):
-                total += k * Fraction(stated.rho)
+                found.append((k * Fraction(stated.rho), Fraction(0)))
             else:
                 divisor = part.rho_divisor if isinstance(part, Mechanism) else 2
-                total += k * Fraction(stated.epsilon) ** 2 / divisor
-        return double_above(total)
+                epsilon = Fraction(stated.epsilon)
+                found.append((k * epsilon**2 / divisor, k * epsilon))
+        return found
+
+    def with_rho(self) -> Iterator[Account]:
+        """Return the loss by Σρ, and by the largest ε beside the ρ of the rest.
+
+        With ε = jε₀ outside and (k−j)ε₀²/2 inside, ρ + 2√(ρ log 1/δ) + jε₀ is concave in j: all or
+        none of equal parts are outside, and those with the largest ε²/2 for their ε go first.
+        """
+        if (found := self._rhos()) is None:
+            return
+        lost = min(1.0, up(self.lost, 2))
+        inside, outside = sum((rho for rho, _ in found), Fraction(0)), Fraction(0)
+
+        def rest() -> ConcentratedLoss:
+            rho = double_above(inside)
+            if self.by_law or lost:
+                return ConcentratedLoss(rho, lost, self.adjacency, self.name)
+            return ZCDPLoss(rho, 0.0, self.adjacency, self.name)
+
+        yield None, rest()
+        stated = sorted((pair for pair in found if pair[1]), key=lambda pair: -pair[0] / pair[1])
+        for number, (rho, epsilon) in enumerate(stated, 1):
+            inside, outside = inside - rho, outside + epsilon
+            if number in (*range(_SPLITS), len(stated)):
+                yield "basic", BesideLoss(rest(), double_above(outside))
 
     def loss(self, m: int = 1) -> PlannedLoss:
         """Return the privacy loss of m steps.
@@ -224,8 +258,7 @@ class Releases:
             raise GuaranteeError("composition.mixed_kinds")
         apart = replace(self, parts=tuple((self._apart(part, m), k) for part, k in self.parts))
         if apart.by_law:
-            for account in apart._accounts_of_laws():
-                yield None, account
+            yield from apart._accounts_of_laws()
             return
         stated = apart.stated
         if all(isinstance(g, ZCDP) for g, _ in stated):
@@ -249,8 +282,11 @@ class Releases:
     def _by_theorem(self, apart: Releases) -> Iterator[Account]:
         promises = apart.promises
         if promises is None:
-            odd = next(g for g, _ in apart.stated if isinstance(g, ZCDP | PrivacyCurve))
-            raise GuaranteeError("composition.cannot_be_added", stated=odd)
+            if apart.rho is None or self.method not in (None, "basic"):
+                odd = next(g for g, _ in apart.stated if isinstance(g, ZCDP | PrivacyCurve))
+                raise GuaranteeError("composition.cannot_be_added", stated=odd)
+            yield from (one for one in apart.with_rho() if self.method in (None, one[0]))
+            return
         alone = len(promises) == promises[0][2] == 1
         # A worst case that was put on a grid may be rounded further than the plain sum.
         names = ("optimal", "basic") if self.method in (None, "optimal") else (self.method,)
@@ -282,24 +318,24 @@ class Releases:
                 return part.two_steps_nonnegative()
         return part.steps(m)
 
-    def _accounts_of_laws(self) -> list[PrivacyLoss]:
+    def _accounts_of_laws(self) -> Iterator[Account]:
         plan, where, name = self.mechanisms or [], self.adjacency, self.name
         losses = [mechanism.loss for mechanism, _ in plan]
         each = zip(losses, plan, strict=True)
         rhos = [k * loss.rho for loss, (_, k) in each if isinstance(loss, NormalLoss)]
         if len(rhos) == len(plan):
-            return [GaussianLoss(up(math.fsum(rhos), 8), where, name)]
+            yield None, GaussianLoss(up(math.fsum(rhos), 8), where, name)
+            return
         if len(plan) == 1 and isinstance(losses[0], TwoPoint):
-            return [WalkLoss(losses[0].epsilon, plan[0][1], adjacency=where, name=name)]
+            yield None, WalkLoss(losses[0].epsilon, plan[0][1], adjacency=where, name=name)
+            return
         from discreet.composition.grid import on_grid  # which loads NumPy
 
-        options: list[PrivacyLoss] = []
         if (found := on_grid(plan, where, name)) is not None:
-            options.append(found)
-        if not options or any(loss is None for loss in losses):
-            rho = up(math.fsum(k * mechanism.zcdp for mechanism, k in plan), 8)
-            options.append(ConcentratedLoss(rho, adjacency=where, name=name))
-        return options
+            yield None, found
+        if found is None or any(loss is None for loss in losses):
+            # On a grid nothing is worse than the sum of ε.
+            yield from (one for one in self.with_rho() if found is None or one[0] is None)
 
 
 def _delta(stated: Guarantee) -> float:
@@ -522,7 +558,7 @@ def compose(
         assumptions=(
             say("composition.assumes.adjacency", adjacency=releases.adjacency.value),
             say("composition.assumes.as_one_goes")
-            if THEOREMS[method].as_one_goes
+            if THEOREMS[method].as_one_goes and releases.promises is not None
             else say("composition.assumes.fixed_plan"),
         ),
     )
@@ -550,7 +586,8 @@ def _smallest(found: dict[str, float | None]) -> str | None:
 
 
 def _refuse(method: str, releases: Releases, delta: float) -> NoReturn:
-    if releases.promises is None and method != "curve":
+    mixed = method == "basic" and any(theorem for theorem, _ in releases.with_rho())
+    if releases.promises is None and method != "curve" and not mixed:
         raise GuaranteeError("composition.needs_promises", method=method)
     if method in ("curve", "paper"):
         raise GuaranteeError(f"composition.{method}_does_not_apply")

@@ -1,6 +1,7 @@
 """The composition theorems, for promises (εⱼ, δⱼ) of which no mechanism is known.
 
-- basic (Dwork et al. 2006): ε = Σεⱼ, δ = Σδⱼ; also for budgets chosen as one goes.
+- basic (Dwork et al. 2006): ε = Σεⱼ, δ = Σδⱼ; also for budgets chosen as one goes. With ρ among
+  the parts, Σεⱼ is added to what ρ needs at δ − Σδⱼ (`concentrated`).
 - advanced (KSZ Thm 2.8(2); Dwork, Rothblum and Vadhan 2010), for δ > Σδⱼ:
       ε = Σεⱼ(e^{εⱼ}−1) + √(2 Σεⱼ² log 1/(δ−Σδⱼ)).
 - tanh (Kairouz, Oh and Viswanath 2015, Thm 3.5): with 1−δ = (1−δ̃) Π(1−δⱼ),
@@ -152,6 +153,14 @@ def _advanced_account(
     return CurveLoss(PrivacyCurve(_short(name), delta_at, adjacency=adjacency))
 
 
+def _basic(releases: Releases, delta: float) -> float | None:
+    """Return Σε; with ρ among the parts, the least that some or all of the ε give beside it."""
+    if releases.promises is not None:
+        return basic(releases.promises, delta)
+    beside = [loss.epsilon(delta) for theorem, loss in releases.with_rho() if theorem]
+    return least if (least := min(beside, default=math.inf)) < math.inf else None
+
+
 def _curve(releases: Releases, delta: float) -> float | None:
     """Return the ε of the mechanisms' own loss, of the sum of ρ, or of a curve alone."""
     if releases.mechanisms is not None:
@@ -204,7 +213,7 @@ class Theorem:
 
     def words(self, releases: Releases) -> str:
         """Say what the theorem is, and where it is from."""
-        if self.name in ("curve", "paper"):
+        if self.name in ("basic", "curve", "paper"):
             known = releases.mechanisms if self.name == "curve" else releases.promises
             return say(f"composition.theorem.{self.name}.{'rho' if known is None else 'known'}")
         return say(f"composition.theorem.{self.name}.known")
@@ -213,7 +222,7 @@ class Theorem:
 THEOREMS = {
     theorem.name: theorem
     for theorem in (
-        Theorem("basic", partial(_of_promises, basic), as_one_goes=True),
+        Theorem("basic", _basic, as_one_goes=True),
         Theorem(
             "advanced", partial(_of_promises, advanced), partial(_advanced_account, "advanced")
         ),

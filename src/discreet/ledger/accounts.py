@@ -14,14 +14,22 @@ the verification recomputes with the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import Adjacency, Guarantee, Named, parameters, stated
-from discreet.ledger.amounts import Amount, Charge, Chargeable, Filter, charges, said_to_fit
+from discreet.ledger.amounts import (
+    ZERO,
+    Amount,
+    Charge,
+    Chargeable,
+    Filter,
+    charges,
+    said_to_fit,
+)
 from discreet.promises.unit import Unit
 from discreet.words import say
 
@@ -328,3 +336,20 @@ class Account:
 def remaining_dict(amount: Amount | None) -> dict[str, Any]:
     """Return a cap or what is left of it, rounded down; without a cap it is unbounded."""
     return parameters(epsilon=math.inf) if amount is None else amount.to_dict("down")
+
+
+def spent_together(accounts: Sequence[Account]) -> list[Guarantee]:
+    """Return what accounts spent on a unit that is in all of them: ε with δ, or ρ, or both.
+
+    Amounts of one kind add up exactly; (0, δ)-DP beside ρ is what approximate zCDP is.
+    """
+    if len({(one.unit, one.adjacency) for one in accounts}) != 1:
+        raise InputError("ledger.accounts_differ")
+    total = nothing = Amount(epsilon=ZERO, delta=ZERO, rho=ZERO)
+    for one in accounts:
+        total = total.plus(replace(nothing, **one.spent.coordinates()))
+    (epsilon, delta, rho), where = total.floats("up").values(), accounts[0].adjacency
+    parts: list[Guarantee] = [stated(rho=rho, adjacency=where)] if rho else []
+    if epsilon or delta or not rho:
+        parts.append(stated(epsilon, min(1.0, delta), adjacency=where))
+    return parts

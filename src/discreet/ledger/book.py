@@ -21,7 +21,7 @@ from typing import Any, NoReturn, TypeVar
 from discreet.errors import DiscreetError, InputError, InternalError, PolicyError
 from discreet.guarantees import Adjacency, Guarantee
 from discreet.ledger import witness
-from discreet.ledger.accounts import Account
+from discreet.ledger.accounts import Account, spent_together
 from discreet.ledger.amounts import Amount, Chargeable, Filter, charges
 from discreet.ledger.chain import (
     Chain,
@@ -307,6 +307,8 @@ class Ledger:
         output: str | Path | None = None,
         source_hash: str | None = None,
         releases: int | None = None,
+        idempotency_key: str | None = None,
+        retry: bool = False,
     ) -> Entry:
         """Charge a release before anything is drawn; durable when this returns.
 
@@ -314,9 +316,13 @@ class Ledger:
         release takes the plan's next slot, which must cover the charge, and costs nothing more.
         `guaranteed=False` marks a charge for something that carries no guarantee of its own, such
         as a file chosen among candidates. `releases` says of how many it is one. Heads in the
-        stored releases of `output` must be in the chain.
+        stored releases of `output` must be in the chain. The same idempotency key finds the charge
+        of its stored release again, and charges nothing; `retry` charges a key again whose release
+        was lost.
         """
-        wanted = Wanted(_name(account), charges(charge), unit, promise, plan_id)
+        asked = charges(charge)
+        how = (plan_id, idempotency_key, retry, spec_hash)
+        wanted = Wanted(_name(account), asked, unit, promise, *how)
         said = self._said(purpose, who, release_id, spec_hash, source_hash)
         if plan_id is not None:
             return self._taken(wanted, said, output).entry
@@ -324,6 +330,7 @@ class Ledger:
             said["guaranteed"] = False
         if releases is not None:
             said["releases"] = releases
+        said |= _lines(idempotency_key=idempotency_key)
         return self._charged("reserve", wanted, said, output)
 
     def charge(
@@ -509,6 +516,7 @@ class Ledger:
         idempotency_key: str | None = None,
         retry: bool = False,
         unit: str | None = None,
+        spec_hash: str | None = None,
     ) -> Foreseen:
         """Refuse what `reserve` or `next_slot` would refuse now, and write nothing.
 
@@ -516,8 +524,16 @@ class Ledger:
         promise.
         """
         name = _name(account)
-        wanted = Wanted(name, charges(charge), unit, promise, plan_id, idempotency_key, retry)
+        how = (plan_id, idempotency_key, retry, spec_hash)
+        wanted = Wanted(name, charges(charge), unit, promise, *how)
         return self._read(lambda chain: chain.foreseen(wanted), self._no_account(name))
+
+    def made(
+        self, account: str | Account, key: str | None, plan_id: str | None, spec_hash: str
+    ) -> Entry | None:
+        """Return the charge, or the slot, of the key's stored release; None if there is none."""
+        wanted = Wanted(_name(account), (), None, None, plan_id, key, True, spec_hash)
+        return self._read(lambda chain: chain.made(wanted), lambda: None)
 
     # -- reading
 
@@ -669,18 +685,16 @@ class Ledger:
     def together(self, names: Iterable[str]) -> tuple[Guarantee, list[Account]]:
         """Return what several accounts spent on one unit that is in all of them, and the accounts.
 
-        The amounts add up under the widest of their filters, however the charges came about: ε in
-        a `zcdp` sum is ε²/2.
+        Amounts of one kind add up exactly. ε and ρ together are a curve: at each δ the better of
+        ε²/2 added to ρ, and ε added to what ρ needs.
         """
         accounts = [self.account(name) for name in dict.fromkeys(names)]
-        if len({(one.unit, one.adjacency) for one in accounts}) != 1:
-            raise InputError("ledger.accounts_differ")
-        widest = max(accounts, key=lambda one: list(Filter).index(one.filter))
-        total = widest.filter.zero
-        for one in accounts:
-            same = one.filter is widest.filter
-            total = total.plus(one.spent if same else widest.filter.cost(one.total))
-        return widest.promise(total), accounts
+        parts = spent_together(accounts)
+        if len(parts) == 1:
+            return parts[0], accounts
+        from discreet.composition import loss_of
+
+        return loss_of(*parts).curve(), accounts
 
     def restore(self, *, approver: str, reason: str, output: str | Path | None = None) -> list[str]:
         """Answer for heads that were seen and are not in the ledger: it was restored from a copy.

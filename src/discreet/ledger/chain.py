@@ -32,7 +32,7 @@ from discreet.ledger.entries import (
     read_moment,
     say_moment,
 )
-from discreet.ledger.plans import Plan, Slot
+from discreet.ledger.plans import LostSlot, Plan, Slot
 from discreet.ledger.promises import Registered, Standing, named, reached, register, widened
 from discreet.ledger.store import FORMAT, Rows
 from discreet.ledger.verification import refuse_altered
@@ -60,6 +60,7 @@ class Wanted:
     plan_id: str | None = None
     key: str | None = None
     retry: bool = False
+    spec_hash: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,12 +254,45 @@ class Chain:
     # -- charges, and outputs
 
     def charge(self, kind: str, wanted: Wanted, said: Mapping[str, Any]) -> Entry:
-        """Charge a release to its account, once."""
+        """Charge a release to its account, once; find that of a key again, if it is stored."""
         before = self.needed(wanted.account)
         before.require(unit=wanted.unit)
+        if (made := self.made(wanted)) is not None:
+            return made
         if self.rows.find(release_id=said["release_id"]) is not None:
             raise PolicyError("ledger.charged_before", release_id=said["release_id"])
         return self.spend(kind, before, wanted.charge, wanted.promise, said)
+
+    def made(self, wanted: Wanted) -> Entry | None:
+        """Return the charge, or the slot, of the key's stored release; None if there is none.
+
+        Outside a plan, a key of another spec is refused, one whose release was lost, unless it may
+        be charged again, and a new one while a plan has slots that it may be meant for.
+        """
+        if wanted.plan_id is not None:
+            return self.plan(wanted.plan_id).made(wanted.key)
+        if wanted.key is None:
+            return None
+        charged = self.rows.all(account=wanted.account, kind="reserve")
+        mine = [e for e in charged if e.said.get("idempotency_key") == wanted.key]
+        told = {"key": wanted.key, "account": wanted.account}
+        if not mine:
+            plans = [
+                one for one in self.plans(wanted.account) if one.free or one.has_key(wanted.key)
+            ]
+            if plans:
+                raise PolicyError("ledger.key_beside_plan", plan=plans[0].plan_id, **told)
+            return None
+        last = mine[-1]
+        if last.said.get("spec_hash") != wanted.spec_hash:
+            raise PolicyError("ledger.key_of_another", release=last.release_id, **told)
+        for one in reversed(mine):
+            if any(e.kind == "commit" for e in self.rows.all(release_id=one.release_id)):
+                return one
+        if not wanted.retry:
+            taken = read_moment(last.at)
+            raise LostSlot("ledger.key_lost", at=last.at[:19], taken=taken, **told)
+        return None
 
     def afford(
         self, before: Account, charge: Chargeable, promise: Promise | None = None
@@ -314,7 +348,8 @@ class Chain:
         after, cost, new = self.needed(wanted.account), None, list[Registered]()
         if wanted.plan_id is None:
             after.require(unit=wanted.unit)
-            cost, after, _, new = self.afford(after, wanted.charge, wanted.promise)
+            if self.made(wanted) is None:
+                cost, after, _, new = self.afford(after, wanted.charge, wanted.promise)
         else:
             plan = self.plan(wanted.plan_id)
             number = plan.next(wanted.key, retry=wanted.retry)

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.errors import BudgetExceeded, DiscreetError, InputError, PolicyError
 from discreet.frames import json_ready
 from discreet.guarantees import CRUMB, ZCDP, Guarantee, stated
 from discreet.laws import Mechanism
@@ -35,7 +35,7 @@ PlanPart: TypeAlias = "Part | Guarantee | Charge | tuple[Guarantee | Charge, int
 
 
 class LostSlot(PolicyError):
-    """A key whose slot was taken, with no release stored: it is being made, or it was lost."""
+    """A key that was charged or took a slot, with no release stored: it is being made, or lost."""
 
     def __init__(self, name: str, /, *, taken: datetime | None = None, **values: Any) -> None:
         super().__init__(name, **values)
@@ -134,9 +134,26 @@ class Plan:
         """How many of its releases are paid for and not taken."""
         return self.slots - len({entry.slot for entry in self.taken})
 
+    def _of_key(self, key: str | None) -> list[Entry]:
+        """Return the takings of slots for a key."""
+        return [e for e in self.taken if key is not None and e.said.get("idempotency_key") == key]
+
     def has_key(self, key: str | None) -> bool:
         """Whether a slot was taken for a key."""
-        return key is not None and any(e.said.get("idempotency_key") == key for e in self.taken)
+        return bool(self._of_key(key))
+
+    def made(self, key: str | None) -> Entry | None:
+        """Return the taking of the slot with the key's stored release, if there is one."""
+        stored = [e for e in self._of_key(key) if e.release_id in self.releases.values()]
+        return stored[-1] if stored else None
+
+    def paid(self, key: str | None, *, retry: bool = False) -> Guarantee:
+        """Return what the next slot for a key may promise; if none can be taken, what one did."""
+        try:
+            number = self.next(key, retry=retry)
+        except DiscreetError:  # a charge says why
+            number = next((e.slot for e in reversed(self._of_key(key)) if e.slot), self.slots)
+        return self.charge(number).guarantee
 
     def charge(self, number: int) -> Charge:
         """Return what the slot of that number may promise."""
@@ -152,12 +169,10 @@ class Plan:
 
         A key whose release was never stored is refused, unless it may take another slot.
         """
-        mine = [e for e in self.taken if key is not None and e.said.get("idempotency_key") == key]
-        stored = [e.slot for e in mine if e.release_id in self.releases.values()]
-        if stored and stored[-1] is not None:
-            return stored[-1]
-        if mine and not retry:
-            last = mine[-1]
+        made, last = self.made(key), next(reversed(self._of_key(key)), None)
+        if made is not None and made.slot is not None:
+            return made.slot
+        if last is not None and not retry:
             raise LostSlot(
                 "ledger.slot_lost",
                 key=key,

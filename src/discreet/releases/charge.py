@@ -21,15 +21,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from discreet import __version__
 from discreet.errors import DataError, DiscreetError, InputError, InternalError, PolicyError
 from discreet.frames import JsonReady
 from discreet.guarantees import parameters
-from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
+from discreet.ledger import Account, Amount, Charge, Entry, Ledger, Slot, Standing
 from discreet.ledger.accounts import remaining_dict
 from discreet.ledger.amounts import Chargeable, Filter, charges
 from discreet.ledger.entries import BEFORE_THE_FIRST, new_id
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 Say: TypeAlias = Callable[[str], None]
 Confirm: TypeAlias = Callable[[str], bool] | bool
+T = TypeVar("T")
 
 # Another host may be making the release of the same key: so long its files are waited for.
 PATIENCE = 30.0
@@ -169,8 +170,6 @@ class Charging:
     guaranteed: bool = True
 
     def __post_init__(self) -> None:
-        if self.plan_id is None and (self.key is not None or self.retry):
-            raise InputError("charge.key_without_plan")
         if self.retry and self.key is None:
             raise InputError("charge.retry_without_key")
 
@@ -236,6 +235,7 @@ class Charging:
                 idempotency_key=self.key,
                 retry=self.retry,
                 unit=self.spec.protect.unit,
+                spec_hash=self.spec.hash,
             )
             after, promises = foreseen.account, foreseen.promises
             if self.plan_id is not None:
@@ -244,7 +244,9 @@ class Charging:
                 told = "takes_slot" if plan.stored(number) is None else "finds_stored"
                 place = {"slot": number, "of": plan.slots, "plan": plan.plan_id}
                 paid = text(f"charge.{told}", key=self.key, **place)
-                notes.append(paid)
+            elif (made := self._made()) is not None:
+                paid = text("charge.finds_made", key=self.key, release=made.release_id)
+            notes += [] if paid is None else [paid]
             notes += self._on_promises(promises)
         except DiscreetError as refusal:
             refused, promises = refusal, self.ledger.promises(account)
@@ -252,17 +254,18 @@ class Charging:
         said = tuple(notes)
         return Outlook(self, account, after, promises, refused, again, said, paid, elsewhere)
 
-    def stored(self) -> bool:
-        """Whether the key's release is stored: then nothing is charged or drawn."""
-        if self.plan_id is None or self.key is None:
-            return False
-        plan = self.ledger.plan(self.plan_id)
-        return plan.has_key(self.key) and plan.stored(plan.next(self.key, retry=True)) is not None
+    def _made(self) -> Entry | None:
+        return self.ledger.made(self.spec.account, self.key, self.plan_id, self.spec.hash)
 
     def _again(self) -> str | None:
-        """Say that the spec was released before, if it was and this is not a slot of a plan."""
-        runs = self.ledger.runs(self.spec.account, self.spec.hash) if self.plan_id is None else 0
-        return text("charge.again", runs=runs, account=self.spec.account) if runs else None
+        """Say that the spec was released before, if it was and no plan or key tells this run."""
+        account, digest = self.spec.account, self.spec.hash
+        named = self.plan_id is not None or self.key is not None
+        if named or not (runs := self.ledger.runs(account, digest)):
+            return None
+        unfinished = self.ledger.unfinished(account)
+        lost = sum(1 for entry in unfinished if entry.said.get("spec_hash") == digest)
+        return text(f"charge.again{'_lost' if lost else ''}", runs=runs, lost=lost, account=account)
 
     def _source_hash(self) -> str | None:
         """Return what tells the source and its units from others, in this ledger alone."""
@@ -345,7 +348,7 @@ class Charging:
             "source_hash": self._source_hash(),
         }
         if self.plan_id is not None:
-            slot = self._slot(said, say)
+            slot = self._taken(partial(self._slot, said), say)
             return slot, slot.entry
         notice = self._again()
         if notice is not None:
@@ -353,21 +356,20 @@ class Charging:
                 raise PolicyError("charge.not_confirmed", notice=notice)
             say(notice)
         how: dict[str, Any] = {"guaranteed": self.guaranteed, "releases": self._releases}
-        return None, self.ledger.reserve(spec.account, self.charges, **how, **said)
+        how |= {"idempotency_key": self.key, "retry": self.retry}
+        reserve = partial(self.ledger.reserve, spec.account, self.charges, **how, **said)
+        return None, self._taken(reserve, say)
 
-    def _slot(self, said: Mapping[str, Any], say: Say) -> Slot:
-        """Take the slot; where another host is making this key's release, wait for it a while."""
+    def _slot(self, said: Mapping[str, Any]) -> Slot:
+        how = {"account": self.spec.account, "charge": self.charges, "retry": self.retry, **said}
+        return self.ledger.next_slot(str(self.plan_id), self.key, **how)
+
+    def _taken(self, take: Callable[[], T], say: Say) -> T:
+        """Take it; where another host is making this key's release, wait for it a while."""
         until, told = time.monotonic() + PATIENCE, False
         while True:
             try:
-                return self.ledger.next_slot(
-                    str(self.plan_id),
-                    self.key,
-                    account=self.spec.account,
-                    charge=self.charges,
-                    retry=self.retry,
-                    **said,
-                )
+                return take()
             except LostSlot as lost:
                 age = datetime.now(UTC) - lost.taken
                 if age > RECENT or time.monotonic() > until:
@@ -395,7 +397,7 @@ class Paid:
     @property
     def repeated(self) -> bool:
         """Whether the key's release was stored before: then there is nothing to draw."""
-        return self.slot is not None and self.slot.stored
+        return self.entry.release_id != self.work.release_id
 
     def publish(self, write: Callable[[Path], None]) -> tuple[Path, ...]:
         """Store what `write` makes, record its hash, and show it; return its files."""
@@ -451,48 +453,17 @@ class Paid:
 
     def repeat(self, say: Say | None = None) -> Repeat:
         """Return the release that the key stands for; refuse a key of something else."""
-        slot, charging = self.slot, self.charging
-        if slot is None:
-            raise AssertionError("a charge of its own repeats nothing")
-        ledger, key = charging.ledger, str(charging.key)
-        if slot.entry.said.get("spec_hash") != charging.spec.hash:
-            raise PolicyError(
-                "charge.key_of_another", key=key, plan=slot.plan_id, release=slot.release_id
-            )
-        where = self.work.output / slot.release_id
-        files: tuple[Path, ...] = ()
-        described: dict[str, Any] = {}
-        spent = dict(charging.spent)
-        # Made on another host, or into another folder, its files are not here.
-        if (where / outputs.RELEASE).is_file():
-            if outputs.hash_of(where) != slot.output_hash:
-                raise PolicyError("charge.files_changed", release=slot.release_id)
-            files = tuple(sorted(where.iterdir()))
-            stored = json.loads((where / outputs.RELEASE).read_text(encoding="utf-8"))
-            spent, described = stored["spent"], stored["plan"]
-        elsewhere = "" if files else text("charge.files_elsewhere")
-        place = {"release": slot.release_id, "slot": slot.number, "of": slot.of}
-        (say or _quiet)(text("charge.repeated", key=key, elsewhere=elsewhere, **place))
-        return Repeat(
-            release_id=slot.release_id,
-            key=key,
-            slot=slot.number,
-            spent=spent,
-            remaining=remaining_dict(ledger.account(charging.spec.account).remaining),
-            files=files,
-            statement=where / outputs.STATEMENT if files else None,
-            head=ledger.head,
-            described=described,
-        )
+        charging = self.charging
+        return _repeat(charging.spec, charging.ledger, str(charging.key), self.entry, say)
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat(JsonReady):
-    """A release of a plan that was made before, under the same key: nothing new was drawn."""
+    """A release that was made before, under the same key: nothing new was drawn."""
 
     release_id: str
     key: str
-    slot: int
+    slot: int | None
     spent: dict[str, Any]
     remaining: dict[str, Any]
     files: tuple[Path, ...]
@@ -507,4 +478,57 @@ class Repeat(JsonReady):
         return own | {"repeated": True} | described
 
     def __repr__(self) -> str:
-        return f"Repeat({self.release_id!r}, key {self.key!r}, slot {self.slot})"
+        slot = "" if self.slot is None else f", slot {self.slot}"
+        return f"Repeat({self.release_id!r}, key {self.key!r}{slot})"
+
+
+def found_again(
+    spec: InFolder, ledger: Ledger, key: str | None, plan_id: str | None, say: Say | None = None
+) -> Repeat | None:
+    """Return the stored release of a key, if there is one: no data or budget is asked for."""
+    entry = None if key is None else ledger.made(spec.account, key, plan_id, spec.hash)
+    if key is None or entry is None:
+        return None
+    output = spec.path(spec.output)
+    outputs.prepare(output)
+    outputs.recover(ledger, output, say or _quiet)
+    return _repeat(spec, ledger, key, entry, say)
+
+
+def _repeat(
+    spec: InFolder, ledger: Ledger, key: str, entry: Entry, say: Say | None = None
+) -> Repeat:
+    release_id, plan_id, number = str(entry.release_id), entry.plan_id, entry.slot
+    told: dict[str, Any] = {"key": key, "release": release_id}
+    if entry.said.get("spec_hash") != spec.hash:
+        raise PolicyError("charge.key_of_another", plan=plan_id, **told)
+    where = spec.path(spec.output) / release_id
+    files: tuple[Path, ...] = ()
+    described: dict[str, Any] = {}
+    if plan_id is None or number is None:
+        name, charged = "charge.repeated", [Charge.from_dict(one) for one in entry.said["charge"]]
+    else:
+        plan, name = ledger.plan(plan_id), "charge.repeated_slot"
+        charged, told = [plan.charge(number)], {**told, "slot": number, "of": plan.slots}
+    spent = spent_of(charged)
+    # Made on another host, or into another folder, its files are not here.
+    if (where / outputs.RELEASE).is_file():
+        recorded = next(e.output_hash for e in ledger.about(release_id) if e.kind == "commit")
+        if outputs.hash_of(where) != recorded:
+            raise PolicyError("charge.files_changed", release=release_id)
+        files = tuple(sorted(where.iterdir()))
+        stored = json.loads((where / outputs.RELEASE).read_text(encoding="utf-8"))
+        spent, described = stored["spent"], stored["plan"]
+    elsewhere = "" if files else text("charge.files_elsewhere")
+    (say or _quiet)(text(name, elsewhere=elsewhere, **told))
+    return Repeat(
+        release_id=release_id,
+        key=key,
+        slot=number,
+        spent=spent,
+        remaining=remaining_dict(ledger.account(spec.account).remaining),
+        files=files,
+        statement=where / outputs.STATEMENT if files else None,
+        head=ledger.head,
+        described=described,
+    )

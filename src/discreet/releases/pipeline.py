@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, PolicyError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid
 from discreet.guarantees import Guarantee, added, figures_apart
 from discreet.laws import DiscreteGaussian
 from discreet.ledger import Ledger, Standing
 from discreet.releases import outputs
-from discreet.releases.charge import Charging, Confirm, Outlook, Paid, Repeat, Say
+from discreet.releases.charge import (
+    Charging,
+    Confirm,
+    Outlook,
+    Paid,
+    Repeat,
+    Say,
+    found_again,
+)
 from discreet.releases.drawing import Progress, chosen_limit, completed, draw, with_found_keys
 from discreet.releases.engines import opened
 from discreet.releases.planning import Plan, only_bounds, plan_of
@@ -202,28 +209,31 @@ def release(
     `before_charge` is given the preview of what is about to be charged, or to take a slot; if it
     raises, nothing is spent.
     `plan_id` takes the next slot of a registered plan instead of a new charge, `next_slot` that of
-    the only plan of the account with a free one; a `key` ties that slot to an occasion ("2026-11"):
-    the same key again finds the stored release. If its release was lost, `retry` takes another slot
-    for the key. Files of keys lie below the spec's folder, or
-    below `keys_from`. `changes` are keys of the spec that are set at run time, such as
-    `{"source": "november.csv", "protect.rows": 2}`; the stored release names them.
+    the only plan of the account with a free one. A `key` ties that slot, or the charge, to an
+    occasion ("2026-11"): the same key again finds the stored release, and charges nothing. If its
+    release was lost, `retry` takes another slot for the key, or charges it again. Files of keys lie
+    below the spec's folder, or below `keys_from`. `changes` are keys of the spec that are set at
+    run time, such as `{"source": "november.csv", "protect.rows": 2}`; the stored release names
+    them.
     """
     asked = load(spec, folder=folder, keys_from=keys_from, changes=changes)
+    ledger = Ledger.open(asked.ledger_url)
+    if next_slot and plan_id is None:
+        plan_id = ledger.only_plan(asked.account, key)
+    if not dry_run and (found := found_again(asked, ledger, key, plan_id, say)) is not None:
+        return found
     engine = opened(asked.source, asked.path, data, asked.to_dict(), schema_only=dry_run)
     try:
         engine = joined(engine, asked)
         source, engine = engine.columns, shaped(engine, asked)
-        ledger = Ledger.open(asked.ledger_url)
-        if next_slot and plan_id is None:
-            plan_id = ledger.only_plan(asked.account, key)
-        slot = None if plan_id is None else _slot_budget(ledger, plan_id, key, retry)
+        slot = None if plan_id is None else _slot_budget(asked, ledger, plan_id, key, retry)
         account = ledger.found(asked.account)
         plan = plan_of(asked, engine.columns, account, slot=slot, source=source)
         how: dict[str, Any] = {"plan_id": plan_id, "key": key, "retry": retry}
         charging = Charging(asked, ledger, plan.pricing.charges, **how)
         if dry_run:
             return Preview(plan, charging.outlook())
-        if (before_charge or say) is not None and not charging.stored():
+        if (before_charge or say) is not None:
             look = Preview(plan, charging.outlook())
             if look.refused is None:  # else the charge says why
                 if before_charge is not None:
@@ -260,11 +270,15 @@ def release(
     )
 
 
-def _slot_budget(ledger: Ledger, plan_id: str, key: str | None, retry: bool) -> Guarantee | None:
-    """Return what the next slot of a plan has paid for; None where there is none to take."""
-    with suppress(DiscreetError):  # why is said at the charge
-        found = ledger.plan(plan_id)
-        return found.charge(found.next(key, retry=retry)).guarantee
+def _slot_budget(
+    asked: Spec, ledger: Ledger, plan_id: str, key: str | None, retry: bool
+) -> Guarantee | None:
+    """Return what the slot of a plan has paid for; None where the charge says why there is none."""
+    try:
+        return ledger.plan(plan_id).paid(key, retry=retry)
+    except PolicyError:
+        if asked.budget is None and asked.promise_keys is None:
+            raise
     return None
 
 
