@@ -124,6 +124,14 @@ def test_a_dry_run_spends_nothing_and_the_cap_holds(ledger: str, tmp_path: Path)
         _summed(f"sqlite:///{tmp_path / 'other.db'}", tmp_path, write=None)
 
 
+def test_the_same_summary_again_needs_a_yes(ledger: str, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"budget": {"epsilon": 1.0}, "write": None}
+    _summed(ledger, tmp_path, **how)
+    with pytest.raises(PolicyError, match="already released"):
+        _summed(ledger, tmp_path, **how)
+    _summed(ledger, tmp_path, confirm=True, **how)
+
+
 def test_a_dry_run_on_the_command_line_tells_the_accuracy_and_writes_what_it_would_run(
     ledger: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

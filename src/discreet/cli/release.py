@@ -333,6 +333,7 @@ def summarize(
     rows: int | None = None,
     output: Path = Path("out"),
     write: Path | None = None,
+    yes: bool = False,
     dry_run: bool = False,
     as_json: Json = False,
 ) -> None:
@@ -360,6 +361,7 @@ def summarize(
         output=output,
         write=write,
         dry_run=dry_run,
+        confirm=yes,
         say=_tell,
         before_charge=_unasked,
         **allowed,

@@ -119,6 +119,7 @@ def summarize(
     folder: str | Path | None = None,
     write: str | Path | None = None,
     dry_run: bool = False,
+    confirm: bool = False,
     say: Say | None = None,
     before_charge: Callable[[Preview], None] | None = None,
     **promise: Any,
@@ -127,8 +128,8 @@ def summarize(
 
     `source` is a path or URL, or the mapping that a spec has there. `columns` maps a column to what
     is public about it: `{"bounds": [0, 120]}` or `{"keys": ["f", "m"]}`. `protect` is that of a
-    spec. `promise` has either `tolerance` or `budget`, as in a spec. `say` and `before_charge` are
-    told what they are told of a release.
+    spec. `promise` has either `tolerance` or `budget`, as in a spec. `confirm`, `say` and
+    `before_charge` are those of a release.
     """
     place = Path(folder) if folder else Path.cwd()
     asked = summary_spec(source, columns, account, protect, ledger, output, promise)
@@ -136,7 +137,8 @@ def summarize(
     if write is not None:
         write_new(place / write, spec.to_yaml())
     try:
-        made = release(spec, data=data, dry_run=dry_run, say=say, before_charge=before_charge)
+        how: dict[str, Any] = {"confirm": confirm, "say": say, "before_charge": before_charge}
+        made = release(spec, data=data, dry_run=dry_run, **how)
     except BaseException:
         if write is not None:
             (place / write).unlink(missing_ok=True)
