@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -334,7 +334,7 @@ class Plan:
         }
 
 
-def only_bounds(spec: Spec, columns: Mapping[str, list[Any]]) -> Iterator[str]:
+def only_bounds(spec: Spec, columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     """Say of which values in a released table no more is known than their bounds."""
     tables = [table for entry in spec.named() for table in entry.tables()]
     bounded = [(str(table.name), n) for table in tables if (n := table.stays_within)]
