@@ -412,6 +412,47 @@ def test_where_everyone_is_in_a_value_is_told_so_far_and_in_the_end(tmp_path: Pa
     assert problems(folder) == []
 
 
+def test_a_promise_about_a_value_is_told_with_figures_about_a_value(tmp_path: Path) -> None:
+    """Those about being in the data are smaller: 7.9 in 100 beside a promise of 12."""
+    opened(tmp_path)
+    keys = {"posterior": 0.12, "q": 0.05, "about": "value"}
+    one = made(tmp_path, BASE | {"tolerance": keys, "series": {"releases": 6}})
+    folder = report(one.release_id, ledger=one.ledger).folder
+    for text in (text_of(folder, "report.html"), text_of(folder, "statement.md")):
+        assert "the chance is 5 in 100 that one person has the sensitive value. So far" in text
+        assert "When all 6 are out, it can be at most 12 in 100." in text
+        assert "7.9 in 100" not in text
+    assert table_of(folder)["about"] == "value"
+    assert "When all 6 are out: to at most 53 in 100." in text_of(folder)  # from 30
+    assert problems(folder) == []
+    page = (folder / "participant.html").read_text(encoding="utf-8")
+    other = page.replace('value="in"', 'value="in" checked').replace('"value" checked', '"value"')
+    (folder / "participant.html").write_text(other, encoding="utf-8")
+    rewritten(folder)
+    assert any("begins with rows of its table" in one for one in problems(folder))
+
+
+def test_a_series_under_a_cap_that_allows_more_is_told_with_the_cap(tmp_path: Path) -> None:
+    """Another charge to the account made the end of a series larger than what was told."""
+    ledger = opened(tmp_path)  # a cap of 3
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.6}, "series": {"releases": 6}})
+    end = math.ceil(100 * explain(PureDP(3.0), Prior(0.3)).posterior.upper)
+    for more in (None, PureDP(1.0)):
+        if more is not None:
+            ledger.charge("people", more, purpose="made elsewhere", who="x")
+        for text in _told(one):
+            assert "number 1 of 6 that we plan to publish" in text
+            assert "When all 6 are out" not in text
+            assert re.search(rf"If all that is approved is used\W .*at most {end} in 100", text)
+    assert problems(tmp_path / "out" / one.release_id / "report") == []
+
+
+def test_a_slot_of_a_plan_tells_its_number(planned: Made) -> None:
+    for text in _told(planned):
+        assert "This is number 2 of 3 that we plan to publish. The figures here count all" in text
+    assert problems(report(planned.release_id, ledger=planned.ledger).folder) == []
+
+
 def test_a_series_that_is_over_tells_what_is_approved_beyond_it(tmp_path: Path) -> None:
     opened(tmp_path)  # a cap of 3
     one = made(tmp_path, BASE | {"budget": {"epsilon": 0.5}, "series": {"releases": 1}})

@@ -404,11 +404,13 @@ def test_a_series_is_told_where_it_stands(concentrated: Made) -> None:
     assert "This is number 2 of 4 that we plan to publish." in text
     now, end = map(int, re.findall(r"at most (\d+) in 100", text.split("This is number 2")[1])[:2])
     both = explain(ZCDP(0.1), 0.3).posterior
-    whole = explain(ZCDP(0.2), 0.3).posterior
+    whole = explain(ZCDP(0.5), 0.3).posterior
     assert both is not None
     assert whole is not None
     assert now == math.ceil(100 * both.upper)
-    assert end == math.ceil(100 * whole.upper)
+    # The cap allows more than the series, and a δ beside it.
+    assert "If all that is approved is used, it can be at most" in text
+    assert 0 <= end - math.ceil(100 * whole.upper) <= 1
 
 
 def test_the_command(pure: Made) -> None:

@@ -47,6 +47,14 @@ def test_each_screen_begins_with_the_promise(client: Any) -> None:
     explain = client.get(THREAD.to("/explain")).text
     assert 'name="epsilon" value="0.9520"' in explain
     assert 'name="before" value="5"' in explain
+    value = Thread.saying(tolerance={"posterior": 0.12, "q": 0.05, "about": "value"})
+    explain = client.get(value.to("/explain")).text
+    assert 'name="before" value="100"' in explain  # known to be in
+    assert 'name="value" value="5"' in explain
+    for path in ("/explain", "/explain/me"):
+        shown = client.get(value.to(path)).text
+        assert "12 in 100" in shown
+        assert "7.9 in 100" not in shown
     typed = client.get(THREAD.to("/explain", epsilon=2)).text
     assert 'name="epsilon" value="2"' in typed  # what a person typed goes before
     cost = client.get(Thread.saying(budget={"epsilon": 0.5}).to("/cost")).text

@@ -23,6 +23,7 @@ from discreet.guarantees import figures_apart
 from discreet.lazily import missing
 from discreet.ledger.amounts import Amount
 from discreet.releases.sheets import wide
+from discreet.reports import verifier
 from discreet.reports.facts import Statement, purpose_of
 from discreet.reports.sentences import Icons, not_protected
 from discreet.rounding import FIGURES, number
@@ -48,7 +49,6 @@ from discreet.words import say
 _MOST_ROWS = 500  # of the released table; the files have all of it
 _HERE = Path(__file__).parent
 _MOST = 24  # of a chart
-_USUAL = 0.3  # neither rare nor even
 _ROWS = 200
 _SIGNS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _INNER = re.compile(r'\s(?:role|aria-[a-z]+)="[^"]*"')
@@ -399,10 +399,7 @@ def _svg(chart: Any, name: str) -> str:
 
 
 def _headline(statement: Statement) -> Mapping[str, Any]:
-    rows: Sequence[Mapping[str, Any]] = statement.facts["risk"]["beliefs"]
-    own = [row for row in rows if row["own"]]
-    usual = [row for row in rows if row["p"] * row["q"] == _USUAL]
-    return (own or usual or rows)[0]
+    return verifier.headline(statement.facts)
 
 
 def _icons(statement: Statement) -> Picture:

@@ -12,7 +12,7 @@ column bounds it too.
 
 What is charged so far is not what decides whether to join: under a promise more may be published,
 and what may be learned can still grow. So each number is told for both, now and at the end of what
-may follow (`Ahead`): the rest of a series, or all that is approved.
+may follow (`Ahead`): all that is approved, which a series may use up.
 """
 
 from __future__ import annotations
@@ -95,17 +95,21 @@ def ahead(books: Books) -> Ahead:
     """Return what may follow a release, or whatever is charged to an account."""
     account, place, when = books.account, "", say("reports.series.when_approved")
     end = account.cap
-    if isinstance(books, Stored) and books.entry.cost is not None:
+    for limit in account.promises.values():
+        end = limit if end is None else end.least(limit)
+    if isinstance(books, Stored):
         charged = [dict(entry.said) for entry in books.charges]
         found = place_in_series(dict(books.said), charged)
         if found is not None:
             k, total, rest = found
-            place = say(f"reports.series.{'place' if rest else 'all_out'}", k=k, total=total)
-            if rest:
-                when = say("reports.series.when_series", k=k, total=total)
-                end = account.spent.plus(books.entry.cost.times(rest))
-    for limit in account.promises.values():
-        end = limit if end is None else end.least(limit)
+            cost = books.entry.cost
+            told = "slot" if cost is None else "place" if rest else "all_out"
+            place = say(f"reports.series.{told}", k=k, total=total)
+            # Where more than the series is approved, its end is not the end.
+            if cost is not None and rest and end is not None:
+                out = account.spent.plus(cost.times(rest))
+                if not out.plus(cost).within(end):
+                    when = say("reports.series.when_series", k=k, total=total)
     if end is None:
         return Ahead(f"{place} {say('reports.series.unlimited')}".strip(), when, None)
     end = end.plus(account.spent.minus(end))  # what is spent already, at the least
@@ -119,15 +123,19 @@ def ahead(books: Books) -> Ahead:
 
 
 def participant_table(
-    total: Guarantee, confidence: float, ahead: Ahead | None = None
+    total: Guarantee, confidence: float, ahead: Ahead | None = None, about: str = "membership"
 ) -> dict[str, Any]:
-    """Return what the page shows, in 100, by now and in the end: a row for each belief."""
+    """Return what the page shows, in 100, by now and in the end: a row for each belief.
+
+    It begins with what the promise is `about`.
+    """
     now, later, sure = _stage(total, confidence), None, confidence
     if ahead is not None and ahead.total is not None:
         sure = ahead.sure(confidence)
         later = _stage(ahead.total, sure)
     return {
         "format": 2,
+        "about": "in" if now["in"] and about != "value" else "value",
         "holds_with": sure,
         "of": say("frequency.of", count="#", crowd=str(_CROWD)),
         "start": USUAL,
@@ -160,7 +168,8 @@ def participant_page(statement: Statement, ahead: Ahead) -> str:
     facts, table = statement.facts, None
     if statement.learned is not None:
         sure = facts["risk"]["beliefs"][0]["holds_with"]
-        table = participant_table(statement.stored.total(), sure, ahead)
+        about = statement.learned.about
+        table = participant_table(statement.stored.total(), sure, ahead, about)
     identity = facts["identity"]
     own = "person" if facts["unit"]["unit"] == "person" else "other"
     made = str(identity["made"])[:10]
@@ -218,10 +227,9 @@ def _told(table: dict[str, Any], name: str, about: str, **words: str) -> str:
     """A text with figures in it that follow the slider; `about` is a column, or the chosen one."""
     marks = {stage: f"\0{stage}\0" for stage in ("before", "now", "end")}  # in no other text
     text = _say(name, **marks, **words)
-    chosen = "in" if table["now"]["in"] else "value"
     for stage, mark in marks.items():
         if mark in text:
-            column = chosen if about == "chosen" else about
+            column = table["about"] if about == "chosen" else about
             most = USUAL if stage == "before" else table[stage][column][USUAL - 1]
             shown = escape(table["of"].replace("#", f"{most:g}"))
             text = text.replace(mark, f'<b data-of="{stage}.{about}">{shown}</b>')
@@ -231,11 +239,11 @@ def _told(table: dict[str, Any], name: str, about: str, **words: str) -> str:
 def _worry(table: dict[str, Any], ahead: Ahead, own: str, unit: str) -> str:
     shown = escape(plain(USUAL / 100, _CROWD))
     ends = [escape(plain(place / 100, _CROWD)) for place in (PLACES[0], PLACES[-1])]
-    checked = [name for name in ("in", "value") if table["now"][name]]
     choices = "".join(
         f'<label><input type="radio" name="about" value="{name}"'
-        f"{' checked' if name == checked[0] else ''}> {told}</label>"
-        for name in checked
+        f"{' checked' if name == table['about'] else ''}> {told}</label>"
+        for name in ("in", "value")
+        if table["now"][name]
         for told in [_say(f"{own}.about_{name}", unit=unit)]
     )
     last = "" if table["end"] is None else "_end"

@@ -1743,7 +1743,7 @@ def check_participant(
     if risk is None:
         yield table is None, "participant.html states no belief"
         return
-    total, end = total_of(account.spent, account.terms), end_of(release, account)
+    total, end = total_of(account.spent, account.terms), end_of(account)
     central, sure = total["adjacency"] == "add-remove", risk["beliefs"][0]["holds_with"]
     last = None if end is None else total_of(end, account.terms)
     later = 0.99 if sure == 1 and last is not None and last["kind"] != "pure" else sure
@@ -1765,12 +1765,14 @@ def check_participant(
             yield not bad, f"participant.html, {name}: so is every row of what may follow"
     figures = re.findall(r'<b data-of="(\w+)\.(\w+)">([^<]*)</b>', page)
     wanted = {"before.chosen", "now.chosen", *(f"{stage}.chosen" for stage in stages)}
+    chosen = "in" if central and first_about(statement["promises"]) != "value" else "value"
     good = wanted <= {f"{stage}.{about}" for stage, about, _ in figures}
     for stage, about, text in figures:
-        column = about if about != "chosen" else "in" if central else "value"
+        column = about if about != "chosen" else chosen
         most = 30 if stage == "before" else stages[stage][column][29]
         good = good and text == f"{most:g} in 100"
-    yield good, "participant.html begins with rows of its table"
+    good = good and re.findall(r'name="about" value="(\w+)" checked', page) == [chosen]
+    yield good, "participant.html begins with rows of its table, on what is promised"
 
 
 ALWAYS = " This holds for every possible output."  # told in other words on that page
@@ -1825,6 +1827,9 @@ def place_in_series(
     A series shares out what a promise of the account allows, whatever is published of which file.
     One that shares out a budget in numbers is told by what it is for and what each part costs.
     """
+    taken = release.get("series") or {}
+    if "slot" in taken:  # of a plan that was charged at once
+        return taken["slot"], taken["of"], taken["of"] - taken["slot"]
     planned = release.get("spec", {}).get("series")
     mine = next((one for one in charged if one.get("release_id") == release["release_id"]), None)
     if planned is None or mine is None:
@@ -1847,14 +1852,9 @@ def place_in_series(
     return 1 + same.index(mine["seq"]), total, total - len(same)
 
 
-def end_of(release: dict[str, Any], account: Account) -> dict[str, Decimal] | None:
-    """What may be spent in the end: the rest of a series, or all that is approved; None if all."""
-    place = place_in_series(release, account.charged)
+def end_of(account: Account) -> dict[str, Decimal] | None:
+    """What may be spent in the end: all that is approved; None if nothing limits it."""
     end = account.cap
-    if place is not None and place[2]:
-        mine = (one for one in account.charged if one.get("release_id") == release["release_id"])
-        cost = read_amount(next(mine)["cost"])
-        end = {k: EXACT.add(v, EXACT.multiply(cost[k], place[2])) for k, v in account.spent.items()}
     for limit in map(read_amount, account.limits.values()):
         end = limit if end is None else {k: min(v, limit[k]) for k, v in end.items()}
     return None if end is None else {k: max(v, end[k]) for k, v in account.spent.items()}
@@ -1911,11 +1911,23 @@ def joined_as(total: dict[str, Any], x: float) -> Told:
     return low, max(low, curve_guess(total, 1, x)) + SHOWN if searched else low, "up"
 
 
-def headline(risk: dict[str, Any]) -> dict[str, Any]:
-    """The belief that sentences speak of: at the first promise's own prior, else from 30 %."""
-    rows: list[dict[str, Any]] = risk["beliefs"]
+def first_about(promises: list[dict[str, Any]]) -> str:
+    """What the first promise that stands is about."""
+    standing = (one["about"] for one in promises if not one.get("withdrawn"))
+    return next(standing, "membership")
+
+
+def headline(statement: Any) -> dict[str, Any]:
+    """The belief that sentences speak of: at the first promise's own prior, else from 30 %.
+
+    Of a promise about a value it is one about a value.
+    """
+    rows: list[dict[str, Any]] = statement["risk"]["beliefs"]
     usual = [row for row in rows if row["p"] * row["q"] == PRIORS[2]]
-    return ([row for row in rows if row["own"]] or usual)[0]
+    found = [row for row in rows if row["own"]] or usual
+    same = [row for row in found if row["p"] * row["q"] == found[0]["p"] * found[0]["q"]]
+    about = first_about(statement["promises"])
+    return next((row for row in same if row["about"] == about), found[0])
 
 
 def check_sentences(statement: dict[str, Any], release: dict[str, Any] | None, account: Account,
@@ -1933,7 +1945,7 @@ def check_sentences(statement: dict[str, Any], release: dict[str, Any] | None, a
     if risk is None:
         return
     name = re.compile(rf"(?<!\w){re.escape(statement['unit']['subject'])}(?!\w)")
-    row, total = headline(risk), total_of(account.spent, account.terms)
+    row, total = headline(statement), total_of(account.spent, account.terms)
     x, sure, central = row["p"] * row["q"], row["holds_with"], total["adjacency"] == "add-remove"
     given, now = (x, x, "given"), (row["upper"], row["upper"], "up")
     failing = failure_of(sure)
@@ -1964,7 +1976,7 @@ def check_ahead(row: dict[str, Any], release: dict[str, Any] | None, account: Ac
                 told: str) -> tuple[bool, str]:  # fmt: skip
     """The paragraph on what may still follow has the figures of now and of the end."""
     release = release or {"release_id": None}
-    end, place = end_of(release, account), place_in_series(release, account.charged)
+    end, place = end_of(account), place_in_series(release, account.charged)
     wanted: list[Told] = []
     numbers = {f"{n:,}" for n in (place or ())[:2]}
     total, sure = total_of(account.spent, account.terms), row["holds_with"]
@@ -2062,7 +2074,7 @@ def check_tables(statement: dict[str, Any], folder: Path) -> Check:
         rows = sorted(risk["beliefs"], key=lambda row: float(row["p"] * row["q"]))
         joined = [row for row in rows if row["joined"] is not None]
         wanted["joining"] = [[up_to(r["p"] * r["q"]), up_to(r["joined"])] for r in joined]
-        row = headline(risk)
+        row = headline(statement)
         x, most = row["p"] * row["q"], row["upper"]
         rows = [one for one in rows if one["about"] == row["about"]]
         chart = [[up_to(r["p"] * r["q"]), down_to(r["lower"]), up_to(r["upper"])] for r in rows]

@@ -69,14 +69,20 @@ class Learned:
     unit: Unit
     rows: tuple[Row, ...]
     holds_with: float
+    about: str = "membership"
+    """What the first promise is about."""
 
     @property
     def headline(self) -> Belief:
-        """The belief to speak of first: at the first promise's own prior, else from 30 %."""
+        """The belief to speak of first: at the first promise's own prior, else from 30 %.
+
+        Of a promise about a value it is one about a value.
+        """
         row = next((row for row in self.rows if row.own), None)
         if row is None:
             row = next(row for row in self.rows if row.prior == PRIORS[2])
-        return next(belief for _, belief in row.beliefs())
+        found = dict(row.beliefs())
+        return found.get(self.about) or next(iter(found.values()))
 
     @property
     def first(self) -> Belief:
@@ -102,7 +108,8 @@ def learned(total: Guarantee, unit: Unit, promises: Sequence[Promise] = ()) -> L
         except GuaranteeError:
             continue
         sure = min(belief.holds_with for row in rows for _, belief in row.beliefs())
-        return Learned(total, unit, rows, sure)
+        about = promises[0].about if promises else "membership"
+        return Learned(total, unit, rows, sure, about)
     return None
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ValidationInfo, field_validator
@@ -100,9 +100,18 @@ class PromiseForm(Form):
         said = {"kind": kind} | budget
         if "epsilon" in budget:
             said["epsilon"] = budget_text(budget["epsilon"])
-        named = "before" if "before" in cls.model_fields else "suspect"
-        before = keys.get("p") or keys.get("q")
-        return said | ({named: percentage(before)} if before and before < 1 else {})
+        named = [keys[x] for x in ("p", "q") if keys.get(x) is not None and keys[x] < 1]
+        if keys and promise_in(keys).about == "value":
+            return said | cls.of_a_value(percentage(named[0] if named else 0.3))
+        return said | ({cls.believed: percentage(named[0])} if named else {})
+
+    believed: ClassVar[str]
+    """The field that has the belief before."""
+
+    @classmethod
+    def of_a_value(cls, before: float) -> dict[str, Any]:
+        """Return the fields that ask about a value, starting from a belief in percent."""
+        raise NotImplementedError
 
     def guarantee(self) -> Guarantee:
         """Return the promise itself."""
@@ -147,6 +156,12 @@ class ExplainForm(PromiseForm):
     before: Annotated[float | None, Number(above=0, high=100, unit="percent", optional=True)] = 30.0
     value: Annotated[float, _PERCENT] = 100.0
     audience: Annotated[str, Choice(AUDIENCES)] = "public"
+    believed: ClassVar = "before"
+
+    @classmethod
+    def of_a_value(cls, before: float) -> dict[str, Any]:
+        """Known to be in, with a value of which that much is believed."""
+        return {"before": 100.0, "value": before}
 
     @field_validator("before")
     @classmethod
@@ -410,6 +425,12 @@ class MeForm(PromiseForm):
     suspect: Annotated[float, Number(above=0, high=100, unit="percent")] = 30.0
     about: Annotated[str, Choice(("being in", "a value"))] = "being in"
     knows: Annotated[Knows, Choice(("everyone else", "a hunch"))] = "everyone else"
+    believed: ClassVar = "suspect"
+
+    @classmethod
+    def of_a_value(cls, before: float) -> dict[str, Any]:
+        """A value of which that much is suspected."""
+        return {"about": "a value", "suspect": before}
 
     @property
     def you(self) -> bool:
@@ -498,7 +519,7 @@ def _joining(state: MeForm) -> dict[str, Any]:
 def _promised(state: MeForm, thread: Thread) -> str:
     """Return the sentence of the promise that came along, if it is what the form is about."""
     keys, line = thread.keys(), shown_to(thread)
-    begun = PromiseForm.model_validate(PromiseForm.begun(thread) if keys else {})
+    begun = MeForm.model_validate(MeForm.begun(thread) if keys else {})
     same = (begun.kind, begun.numbers()) == (state.kind, state.numbers())
     under = keys.get("adjacency", "add-remove") == state.adjacency
     if line is None or not (keys and same and under):
