@@ -190,6 +190,10 @@ def test_a_number_of_a_column_without_a_type_is_a_warning(capsys, spec):
     said = json.loads(_run(capsys, ["check", *asked, "--set", typed, "--json"])[1])
     assert said["warnings"] == []
     assert "Column 'category' has no declared type" in _run(capsys, ["release", *asked])[2]
+    both = f"statistics=[{statistic}, {statistic.replace('category', 'other')}]"
+    (warning,) = json.loads(_run(capsys, ["check", *asked, "--set", both, "--json"])[1])["warnings"]
+    assert warning.startswith("Columns 'category', 'other' have no declared type")
+    assert "types: {category: number, other: number}" in warning
 
 
 def test_that_another_account_was_charged_for_the_same_data_is_told_once(capsys, spec):
@@ -258,6 +262,15 @@ def test_a_misspelt_command_is_told_with_the_nearest(capsys):
     code, _, err = _run(capsys, ["relase"])
     assert code == 2
     assert "Did you mean 'release'" in err
+
+
+@pytest.mark.parametrize("flag", ["--epsilon", "--rho"])
+def test_a_budget_for_plan_is_sent_to_the_ledger(capsys, flag):
+    code, out, err = _run(capsys, ["plan", flag, "2", "--releases", "12", "--json"])
+    assert code == 2
+    assert "discreet ledger plan" in err
+    assert "discreet ledger plan" in json.loads(out)["error"]["next"]
+    assert "ledger plan" not in _run(capsys, ["plan", "--nothing", "2"])[2]
 
 
 def test_a_release_that_is_named_without_its_place_is_not_said_to_be_none(capsys):

@@ -82,9 +82,11 @@ def test_what_python_says_of_an_account_that_is_not_open_opens_it(opened: Opened
         said = str(refused.value)
         assert "--" not in said
         assert "Did you mean" not in said
-        call = re.search(r"Ledger\.open\(.*?\)(\.open_account\(.*\))", said)
+        call = re.search(
+            r"(from discreet\.ledger .*)Ledger\.open\(.*?\)(\.open_account\(.*\))", said
+        )
         assert call is not None
-        eval(f"ledger{call[1]}", {"ledger": ledger, "Amount": Amount})  # noqa: S307
+        exec(f"{call[1]}ledger{call[2]}", {"ledger": ledger})  # noqa: S102
         assert ledger.account(name).name == name
     for use in (ledger.show, ledger.account):
         with pytest.raises(PolicyError, match=r"Did you mean 'clinic-patients'\?"):

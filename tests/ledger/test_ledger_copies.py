@@ -139,3 +139,14 @@ def test_accounts_of_different_units_are_not_added_up(tmp_path: Path) -> None:
     book = _opened(url, "b", unit="record")
     with pytest.raises(InputError, match="different units"):
         book.together(["a", "b"])
+
+
+def test_an_account_that_is_not_there_is_not_opened_to_be_added_up(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    _opened(url, "customers")
+    book = _opened(url, "employees")
+    with pytest.raises(InputError, match="no account 'nosuch'") as none:
+        book.together(["customers", "nosuch"])
+    assert none.value.next == "Its accounts are: 'customers', 'employees'."
+    with pytest.raises(InputError, match="The nearest is 'customers'"):
+        book.together(["customer"])

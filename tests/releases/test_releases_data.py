@@ -191,6 +191,36 @@ def _no_secret_in_words(error: BaseException) -> None:
     assert SECRET not in str(error)
 
 
+def test_data_are_the_second_argument_and_others_are_told(spec, people, account, tmp_path):
+    account()
+    assert preview(spec, people, folder=tmp_path).refused is None
+    assert isinstance(release(spec, people, folder=tmp_path), Release)
+    with pytest.raises(InputError, match="no argument 'yes'") as yes:
+        release(spec, people, folder=tmp_path, yes=True)
+    assert "confirm=True" in str(yes.value.next)
+    with pytest.raises(InputError, match=r"no argument 'foldr'\. The nearest is 'folder'"):
+        preview(spec, people, foldr=tmp_path)
+
+
+def test_a_column_with_other_capitals_is_told_as_the_nearest(spec, people, tmp_path):
+    spec["statistics"] = [{"mean": "Cost", "bounds": [0, 20], "resolution": 1}]
+    with pytest.raises(DataError, match="no column 'Cost', but it has 'cost'"):
+        preview(spec, people.to_pandas(), folder=tmp_path)
+    spec["statistics"] = [{"mean": "wages", "bounds": [0, 20], "resolution": 1}]
+    with pytest.raises(DataError, match="no column 'wages'") as none:
+        preview(spec, people.to_pandas(), folder=tmp_path)
+    assert "discreet init" not in str(none.value)
+    assert "discreet init" in none.value.on_the_command_line
+
+
+def test_data_that_are_given_beside_a_source_are_said_to_be_used(spec, people, tmp_path):
+    notes = preview(spec, people, folder=tmp_path).notes
+    assert not any("data=" in note for note in notes)
+    notes = preview({**spec, "source": "nobody.csv"}, people, folder=tmp_path).notes
+    assert sum("the source that the spec names is not read" in note for note in notes) == 1
+    assert not any("CSV file" in note for note in notes)
+
+
 def test_a_second_run_is_confirmed_by_true(spec, people, account, tmp_path):
     account()
     release(spec, data=people, folder=tmp_path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.composition.curves import epsilon_prime
 from discreet.errors import GuaranteeError, InputError
-from discreet.guarantees import ZCDP, ApproxDP, ProbabilisticDP, PureDP
+from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
 from discreet.promises import Promise, Ratio
 from discreet.series import horizon, horizons
@@ -226,7 +226,14 @@ def test_long_horizons_are_found() -> None:
             "different adjacencies",
         ),
         (lambda: bound_of([(PureDP(1.0), 1), (Laplace(1.0), 1)], 0.01), "mixes guarantees"),
-        (lambda: bound_of([(PureDP(1.0), 1), (ZCDP(1.0), 1)], 0.01), "of one kind"),
+        (
+            lambda: bound_of([(PureDP(1.0), 1), (PrivacyCurve("c", lambda e: 0.0), 1)], 0.01),
+            "of one kind",
+        ),
+        (
+            lambda: bound_of([(PureDP(1.0), 1), (ZCDP(1.0), 1)], 0.01, method="optimal"),
+            "of one kind",
+        ),
         (lambda: bound_of([], 0.01), "empty"),
     ],
 )

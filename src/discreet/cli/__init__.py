@@ -166,13 +166,21 @@ def _shown(wrong: Any) -> str:
     """Return a usage error as the library shows it."""
     out = StringIO()
     wrong.show(out)
-    return out.getvalue()
+    elsewhere = _elsewhere(wrong)
+    return out.getvalue() + ("" if elsewhere is None else f"{elsewhere}\n")
+
+
+def _elsewhere(wrong: Any) -> str | None:
+    """Return which command has an option that this one does not, where one is often looked for."""
+    command = getattr(getattr(wrong, "ctx", None), "command_path", None)
+    budgets = getattr(wrong, "option_name", None) in ("--epsilon", "--rho", "--account", "--ledger")
+    return say("cli.plan_of_ledger") if command == "discreet plan" and budgets else None
 
 
 def _usage(wrong: Any) -> dict[str, str | None]:
     context = getattr(wrong, "ctx", None)
     command = "discreet" if context is None else context.command_path
-    following = say("cli.usage_next", command=command)
+    following = _elsewhere(wrong) or say("cli.usage_next", command=command)
     return {"code": "usage", "message": wrong.format_message(), "next": following}
 
 

@@ -46,7 +46,7 @@ from discreet.ledger.store import FORMAT, Rows, Store
 from discreet.ledger.verification import RECENT, Sheet, Verification, verified, verify
 from discreet.promises import Promise, promised
 from discreet.promises.promise import PromiseLike
-from discreet.reading import line
+from discreet.reading import like, line
 from discreet.words import say
 
 _T = TypeVar("_T")
@@ -688,7 +688,12 @@ class Ledger:
         Amounts of one kind add up exactly. ε and ρ together are a curve: at each δ the better of
         ε²/2 added to ρ, and ε added to what ρ needs.
         """
-        accounts = [self.account(name) for name in dict.fromkeys(names)]
+        known = {one.name: one for one in self.accounts()}
+        for name in (wanted := dict.fromkeys(names)):
+            if name not in known:
+                near, listed = like(name, known), ", ".join(map(repr, known))
+                raise InputError("ledger.no_such_account", name=name, known=listed, like=near)
+        accounts = [known[name] for name in wanted]
         parts = spent_together(accounts)
         if len(parts) == 1:
             return parts[0], accounts

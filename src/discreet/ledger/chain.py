@@ -533,6 +533,7 @@ def refuse_unknown_account(
         if delta and "--delta" not in words:
             words += ["--delta", "1e-06"]
             call.append("delta=1e-06")
+    names = "Amount, Ledger" if which == "needed" else "Ledger"
     near = nearest(name, known or ())
     text = "no_ledger" if known is None else "not_open" if near is None else "not_open_near"
     raise PolicyError(
@@ -540,7 +541,8 @@ def refuse_unknown_account(
         account=name,
         url=url,
         near=near,
-        call=f"Ledger.open({url!r}).open_account({', '.join(call)}, approver='…', reason='…')",
+        call=f"from discreet.ledger import {names}; Ledger.open({url!r})"
+        f".open_account({', '.join(call)}, approver='…', reason='…')",
         command=shlex.join(words),
         what=say(f"ledger.opened_with_{which}"),
     )

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import wraps
 from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
 
-from discreet.errors import DiscreetError, PolicyError
+from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid
 from discreet.guarantees import Guarantee, added, figures_apart
 from discreet.laws import DiscreteGaussian
 from discreet.ledger import Ledger, Standing
+from discreet.reading import like
 from discreet.releases import outputs
 from discreet.releases.charge import (
     Charging,
@@ -183,10 +186,31 @@ def _said(amount: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value:g}" for name, value in amount.items() if value is not None)
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _by_name(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse an argument that a function does not have in our words, with those that it has."""
+    known = list(signature(function).parameters)
+
+    @wraps(function)
+    def called(*given: P.args, **named: P.kwargs) -> R:
+        for name in named:
+            if name not in known:
+                told = {"function": function.__name__, "name": name, "known": ", ".join(known)}
+                flag = "releases.argument_yes" if name == "yes" else "releases.argument"
+                raise InputError(flag, like=like(name, known), **told)
+        return function(*given, **named)
+
+    return called
+
+
+@_by_name
 def release(
     spec: str | Path | Mapping[str, Any] | Spec,
-    *,
     data: Any = None,
+    *,
     folder: str | Path | None = None,
     dry_run: bool = False,
     confirm: Confirm | None = None,
@@ -229,6 +253,7 @@ def release(
         slot = None if plan_id is None else _slot_budget(asked, ledger, plan_id, key, retry)
         account = ledger.found(asked.account)
         plan = plan_of(asked, engine.columns, account, slot=slot, source=source)
+        plan = replace(plan, given=data is not None and asked.located is not None)
         how: dict[str, Any] = {"plan_id": plan_id, "key": key, "retry": retry}
         charging = Charging(asked, ledger, plan.pricing.charges, **how)
         if dry_run:
@@ -282,10 +307,11 @@ def _slot_budget(
     return None
 
 
+@_by_name
 def preview(
     spec: str | Path | Mapping[str, Any] | Spec,
-    *,
     data: Any = None,
+    *,
     folder: str | Path | None = None,
     plan_id: str | None = None,
     key: str | None = None,

@@ -125,6 +125,8 @@ class Plan:
     """The columns without a type that formulas read, each with the type that is read in it."""
     limits: Mapping[int, Plan] = field(default_factory=dict)
     """The plans for each limit of rows, where one of them is chosen on the data."""
+    given: bool = False
+    """Whether data are given in the place of the source that the spec names."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -143,7 +145,11 @@ class Plan:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may make the release worthless: how columns without a type are read."""
-        found = [say("releases.plan.assumed_number", column=name) for name in self.assumed_numbers]
+        numbers, found = self.assumed_numbers, list[str]()
+        if numbers:
+            types = ", ".join(f"{name}: number" for name in numbers)
+            said = {"many": len(numbers), "columns": ", ".join(map(repr, numbers)), "types": types}
+            found.append(say("releases.plan.assumed_number", **said))
         for name, kind in self.assumed_types.items():
             if name not in self.assumed_numbers:
                 wanted = say(f"releases.formula.types.{kind}")
@@ -154,7 +160,8 @@ class Plan:
     def _letters(self) -> Iterator[str]:
         """Warn where letters beyond ASCII are sought, and nothing says how the file writes them."""
         source = options_of(self.spec.source)
-        if "encoding" in source.model_fields_set or not is_csv(source.path or ""):
+        declared = self.given or "encoding" in source.model_fields_set
+        if declared or not is_csv(source.path or ""):
             return
         from discreet.releases.engines.files import shows_encoding
 
@@ -169,6 +176,8 @@ class Plan:
         """How keys, and a CSV file, are taken to be written: what is otherwise does not count."""
         keys = any(one.by and not one.open for one in self.statistics)
         told = (*self._listed(), say("releases.plan.public_keys")) if keys else ()
+        if self.given:
+            return (say("releases.plan.data_given"), *told)
         written = as_written(self.spec.source)
         comma = options_of(self.spec.source).decimal == ","
         return (*written, *(self._bounds() if written and comma else ()), *told)

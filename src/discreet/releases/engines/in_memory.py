@@ -220,8 +220,11 @@ def _in_our_words(column: str | None = None) -> Iterator[None]:
 
 
 def occurs(name: str, mentioned: Mapping[str, Any]) -> bool:
-    """Whether a name occurs in a text of a spec, as a word of it; too often does no harm."""
-    whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    """Whether a name occurs in a text of a spec, as a word of it; too often does no harm.
+
+    Written with other capitals it is the column that is told as the nearest.
+    """
+    whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE)
     return any(whole.search(text) for text in _texts(mentioned))
 
 
