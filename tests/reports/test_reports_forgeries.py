@@ -274,7 +274,10 @@ def test_a_head_that_is_newer_than_the_report_is_neither_agreement_nor_forgery(
     assert head != found.statement.facts["spending"]["head"]
     answer = answered(found.folder, head)
     assert not answer["verified"]
-    assert answer["verdict"] == "The head that was given is not in this folder; else all agrees."
+    assert answer["verdict"] == (
+        "The head that was given is not in this folder; else every figure that was checked agrees."
+        " The wording was not checked."
+    )
     assert "Ask for a report made after that head" in answer["next"]
     assert "--ledger" in answer["next"]
     assert answered(found.folder, head, made.ledger)["verified"]

@@ -60,7 +60,9 @@ def test_a_person_is_told_the_verdict_and_not_every_check(pure: Made, tmp_path: 
     assert command.stdout == brief
     lines, every = brief.splitlines(), whole.splitlines()
     assert len(lines) <= 8 < 100 < len(every)
-    assert lines[0] == "Everything agrees. Every promise is kept."
+    assert lines[0] == (
+        "Every figure that was checked agrees. Every promise is kept. The wording was not checked."
+    )
     assert any(line.startswith("The account is complete up to entry ") for line in lines)
     count = next(line for line in lines if "--all" in line).split()[0]
     assert int(count) == sum(line.startswith("ok ") for line in every) - brief.count("ok   ")
@@ -102,6 +104,20 @@ def test_one_wrong_check_is_one(pure: Made) -> None:
     assert verdict == "Do not rely on this folder: 1 check does not agree."
     assert following == verifier.ASK_AGAIN
     assert verifier.verdict_of([], False)[0].startswith("A promise is broken")
+
+
+def test_only_a_manifest_that_the_ledger_holds_lets_everything_agree(pure: Made) -> None:
+    made, found = reported(pure)
+    alone = verifier.examined(found.folder).answer()["verdict"]
+    assert alone.endswith(" The wording was not checked.")
+    rows = verifier.sqlite_rows(made.ledger)
+    whole = verifier.examined(found.folder, None, lambda: rows).answer()["verdict"]
+    assert whole == "Everything agrees. Every promise is kept."
+    unrecorded = [row for row in rows if '"kind":"report"' not in row[1]]
+    never = verifier.examined(found.folder, None, lambda: unrecorded).answer()["verdict"]
+    assert never == alone
+    for kept in (True, False, None):
+        assert "Everything" not in verifier.verdict_of([], kept)[0]
 
 
 def test_a_wrong_path_is_bad_input_and_no_failed_check(pure: Made, tmp_path: Path) -> None:

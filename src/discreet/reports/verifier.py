@@ -107,6 +107,8 @@ ASK_NEWER = (
     "anew: the folder alone cannot tell. Ask for a report made after that head, or check this one "
     "with --ledger too, or with the head that was printed when it was made."
 )
+RECORDED = "the ledger holds the hash of this manifest"
+UNCHECKED = " The wording was not checked."
 ASK_WHY = "Ask whoever keeps the account: more was charged to it than was promised."
 FAR = 700.0  # e^x of anything larger is no double
 
@@ -1581,7 +1583,7 @@ def check_ledger(ledger: Callable[[], Rows], rows: Rows, chain: Chain, folder: P
     if same and not hidden:
         yield True, "the report leaves out no entry of the account"
     if sha256(text_of(folder / MANIFEST).encode()) in reports:
-        yield True, "the ledger holds the hash of this manifest"
+        yield True, RECORDED
     elif reports:
         yield False, "the ledger holds other reports of the same, and not this one"
     else:
@@ -1609,7 +1611,7 @@ def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
                 yield None, f"{what}: that those before were not written anew needs the ledger"
     if known:
         return
-    yield None, "drawings, and words that explain figures: that none was changed needs the ledger"
+    yield None, "the wording and the drawings: that they are the true ones needs the ledger"
     complete = (chain.complete_up_to or {"entry": 0})["entry"]
     if complete < count:
         what = f"entries {complete + 1} to {count} are hashes only"
@@ -2419,7 +2421,8 @@ class Report:
         problems = [f.what for f in self.findings if f.good is False and not f.promise]
         unproven = [f.what for f in self.findings if f.good is None]
         sound = self.chain is not None and not problems
-        verdict, following = verdict_of(problems, kept, promises.count(None))
+        bound = any(f.good and f.what == RECORDED for f in self.findings)
+        verdict, following = verdict_of(problems, kept, promises.count(None), bound)
         return {
             "verified": not problems,
             "promise_kept": kept,
@@ -2431,26 +2434,32 @@ class Report:
         }
 
 
-def verdict_of(problems: list[str], kept: bool | None, unproven: int = 0) -> tuple[str, str | None]:
-    """What was found in a sentence or two, and what to do next if something is wrong."""
+def verdict_of(
+    problems: list[str], kept: bool | None, unproven: int = 0, bound: bool = False
+) -> tuple[str, str | None]:
+    """What was found in a sentence or two, and what to do next if something is wrong.
+
+    Words are `bound` by the hash of the manifest that the ledger holds, and by nothing else.
+    """
     named = "1 promise" if unproven == 1 else f"{unproven} promises"
     left = f" {named} could be neither shown nor refuted: marked ?." if unproven else ""
+    agrees = "everything" if bound else "every figure that was checked"
+    left += "" if bound else UNCHECKED
     files = list(dict.fromkeys(one[5:] for one in problems if one.startswith("file ")))
     if files:
         more = [f"{len(files) - MOST_FILES} other files too"] if len(files) > MOST_FILES else []
         return f"Do not rely on this folder: {'; '.join(files[:MOST_FILES] + more)}.", ASK_AGAIN
     if problems and all(one.startswith(HEAD) for one in problems):
         broken = "A promise is broken, and the" if kept is False else "The"
-        what = f"{broken} head that was given is not in this folder; else all agrees.{left}"
+        what = f"{broken} head that was given is not in this folder; else {agrees} agrees.{left}"
         return what, ASK_NEWER
     if problems:
         count = "1 check does" if len(problems) == 1 else f"{len(problems)} checks do"
         return f"Do not rely on this folder: {count} not agree.", ASK_AGAIN
     if kept is False:
-        return f"A promise is broken; else everything agrees.{left}", ASK_WHY
-    if left:
-        return f"Everything else agrees.{left}", None
-    return "Everything agrees." + (" Every promise is kept." if kept else ""), None
+        return f"A promise is broken; else {agrees} agrees.{left}", ASK_WHY
+    agrees = agrees.capitalize() + (" else" if bound and unproven else "")
+    return f"{agrees} agrees.{' Every promise is kept.' if kept else ''}{left}", None
 
 
 def examined(
