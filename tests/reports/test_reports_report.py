@@ -86,6 +86,41 @@ def test_the_verdict_names_the_file_that_was_changed(pure: Made, tmp_path: Path)
     assert "WRONG the manifest names every file" not in said
 
 
+@pytest.mark.parametrize(
+    ("name", "pattern", "new"),
+    [
+        (
+            "report.html",
+            r"by charge</caption>.*?<tbody><tr>.*?<td>(made elsewhere)</td>",
+            "a pilot",
+        ),
+        (
+            "report.html",
+            r"by charge</caption>.*?<tbody><tr>.*?(\d{4}-\d\d-\d\d)",
+            "2001-01-01",
+        ),
+        ("report.html", r"by charge</caption>.*?<tbody>(<tr>.*?</tr>)", ""),
+        ("report.html", r"<h1>(.*?)</h1>", "Weather"),
+        ("report.html", r"· made <span[^>]*>(\d{4})", "2001"),
+        ("report.html", r"· account (people)</p>", "others"),
+        ("statement.md", r"^# [^:]*: (.*?)\n", "the weather"),
+        ("statement.md", r"\*\*Made\*\*: (\d{4})", "2001"),
+        ("statement.md", r"\*\*Account\*\*: (people)", "others"),
+    ],
+)
+def test_what_was_charged_when_and_why_is_what_the_ledger_says(
+    mixed: Made, tmp_path: Path, name: str, pattern: str, new: str
+) -> None:
+    """Though the manifest was written anew to fit, and without the ledger."""
+    folder = own_report(mixed, tmp_path)[1].folder
+    text = (folder / name).read_text(encoding="utf-8")
+    found = re.search(pattern, text, re.DOTALL)
+    assert found is not None
+    (folder / name).write_text(text[: found.start(1)] + new + text[found.end(1) :], "utf-8")
+    rewritten(folder)
+    assert verifier.examined(folder).answer()["problems"]
+
+
 def test_many_wrong_checks_do_not_bury_the_verdict(pure: Made, tmp_path: Path) -> None:
     made = own_report(pure, tmp_path)[1]
     path = made.folder / "evidence.json"

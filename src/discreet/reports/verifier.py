@@ -96,6 +96,7 @@ UNREADABLE = (
     TypeError, ValueError,
 )  # fmt: skip
 MOST_FILES = 3  # that the verdict names
+MOST_ROWS = 200  # of charges over time
 MOST_LINES = 12  # of what is wrong; --all shows every check
 ASK_AGAIN = (
     "Ask whoever published it for the folder again, and for the head of their ledger; then check "
@@ -2075,8 +2076,13 @@ def check_tables(statement: dict[str, Any], folder: Path) -> Check:
         counts = [str(n) for n in (marked[0], marked[1] - marked[0], 100 - marked[1])]
         good = chart in drawn and {*titles} <= {*told}
         good = good and bool(titles) and counts in [[r[-1] for r in one] for one in drawn]
-        good = good and spent_shown(statement["spending"]["charges"], page)
         yield good or "<figure" not in page, "the figures beside the charts of report.html"
+    if "<figure" in page:
+        good = spent_shown(statement["spending"]["charges"], page)
+        yield (
+            good,
+            "report.html: every charge over time, with its day, purpose and sum",
+        )
     if "mechanisms" in statement:
         wanted["mechanisms"] = [mechanism_row(call) for call in statement["mechanisms"]]
     for name, (tables, written) in shown.items():
@@ -2094,7 +2100,8 @@ def check_tables(statement: dict[str, Any], folder: Path) -> Check:
 
 def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folder: Path) -> Check:
     """The lines and the sentences on both pages that have figures of the statement."""
-    page, text = plain(text_of(folder / "report.html")), text_of(folder / "statement.md")
+    whole, text = text_of(folder / "report.html"), text_of(folder / "statement.md")
+    page, titles = plain(whole), re.findall(r"<h1>([^<]*)</h1>", whole)
     said = re.findall(r"This promise allow(?:s|ed) (.*?) for everything", page)
     limits = [amount(read_amount(one["limit"]), -1) for one in statement["promises"]]
     good = len(said) == len(limits) and all(map(same_figures, said, limits))
@@ -2130,11 +2137,19 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     if release is None:
         yield f"· {spending['entries']} entries of" in page, "report.html: the number of entries"
         return
-    same = f"**Release**: {release['release_id']}\n" in text
-    same = same and f"Release {release['release_id']} ·" in page
-    entry = spending["entry"]
+    named = {name: str(release[name]) for name in ("release_id", "made", "account", "purpose")}
+    purpose = named["purpose"]
+    same = text.split("\n", 1)[0].endswith(f": {flat(purpose)}")
+    same = same and [*map(html.unescape, titles)] == [purpose[:1].upper() + purpose[1:]]
+    yield same, "both pages have the purpose of the release in their title"
+    same = all(
+        f"- **{label}**: {flat(named[name])}\n" in text
+        for label, name in (("Release", "release_id"), ("Made", "made"), ("Account", "account"))
+    )
+    meta = "Release {release_id} · made {made} · account {account}|".format(**named)
+    same, entry = same and meta in page, spending["entry"]
     same = same and f"**Ledger entry**: {entry['seq']}, `{entry['hash']}`\n" in text
-    yield same, "both pages name the release, statement.md its entry"
+    yield same, "both pages name the release, its day and account, statement.md its entry"
     if release.get("table"):
         known = f"intervals that hold with probability {release['interval']} over the noise"
         yield known in page, "report.html: how surely the intervals hold"
@@ -2149,14 +2164,16 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
 
 
 def spent_shown(charges: list[dict[str, Any]], page: str) -> bool:
-    """Whether the table beside the chart of an account has what every charge left spent."""
+    """Whether the table beside the chart of an account has every charge, and what it left spent."""
     drawn = re.findall(r"chart: What the account has spent[^<]*</caption>.*?</table>", page, re.S)
     rows = [row for table in tables_in("".join(drawn)) for row in table]
-    spent = [one["spent"] for one in charges if one["spent"] is not None][-len(rows) or None :]
-    kinds = [next((k for k in ("epsilon", "rho") if one[k] is not None), "rho") for one in spent]
-    nothing = dict.fromkeys(("epsilon", "delta", "rho"))
-    wanted = [nothing | {kind: one[kind]} for kind, one in zip(kinds, spent, strict=True)]
-    return all(same_figures(row[-1], one) for row, one in zip(rows, wanted, strict=False))
+    told = list(enumerate((one for one in charges if one["spent"] is not None), 1))[-MOST_ROWS:]
+    good, nothing = len(rows) == len(told), dict.fromkeys(("epsilon", "delta", "rho"))
+    for row, (place, one) in zip(rows, told, strict=False):
+        kind = next((k for k in ("epsilon", "rho") if one["spent"][k] is not None), "rho")
+        good = good and row[:-1] == [str(place), one["at"][:10], str(one["purpose"])]
+        good = good and same_figures(row[-1], nothing | {kind: one["spent"][kind]})
+    return good
 
 
 def history_shown(
