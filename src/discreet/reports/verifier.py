@@ -108,6 +108,11 @@ ASK_NEWER = (
     "anew: the folder alone cannot tell. Ask for a report made after that head, or check this one "
     "with --ledger too, or with the head that was printed when it was made."
 )
+UNREAD = "the ledger cannot be read: "
+ASK_LEDGER = (
+    "Correct what was given as --ledger, or leave it out; "
+    "what only the ledger can show is marked ?."
+)
 RECORDED = "the ledger holds the hash of this manifest"
 UNCHECKED = " The wording was not checked."
 ASK_WHY = "Ask whoever keeps the account: more was charged to it than was promised."
@@ -1547,6 +1552,8 @@ def sqlite_rows(place: str) -> Rows:
     path = Path(place.removeprefix("sqlite:///"))
     if "://" in place.removeprefix("sqlite:///"):
         raise ValueError("only a ledger in a file can be read here; use discreet verify")
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
     try:
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
         try:
@@ -1555,12 +1562,11 @@ def sqlite_rows(place: str) -> Rows:
         finally:
             connection.close()
     except sqlite3.Error as fault:
-        raise ValueError(f"the ledger cannot be read ({fault})") from None
+        raise ValueError(f"{path} is no ledger ({fault})") from None
 
 
-def check_ledger(ledger: Callable[[], Rows], rows: Rows, chain: Chain, folder: Path) -> Check:
+def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
     """Every entry as the ledger itself has it: none of the account's is left out of the report."""
-    rows += ledger()
     before, bodies, later, reports = "0" * 64, [], 0, set()
     for place, (seq, body, digest) in enumerate(rows, 1):
         said = json.loads(body)
@@ -2110,7 +2116,10 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     for one in statement["promises"]:
         more, sentence = decided.count(one["id"]), one["sentence"]
         good = page.count(sentence) >= 2 + more and text.count(flat(sentence)) >= 1 + more
-        yield good, f"both pages have it wherever it stands: {sentence}"
+        yield (
+            good,
+            f"report.html and statement.md have this promise in each of its places: {sentence}",
+        )
     spending, guarantee = statement["spending"], statement["guarantee"]
     told = dict(spending)
     if release is not None and guarantee["kind"] != "none":
@@ -2368,7 +2377,9 @@ class Report:
                 self.findings.append(Finding(*finding))
         except FileNotFoundError as fault:
             name = os.path.relpath(fault.filename, self.folder)
-            self.findings.append(Finding(False, f"file {name} is missing"))
+            missing = Finding(False, f"file {name} is missing")
+            self.findings += [missing] if missing not in self.findings else []
+            return False
         except UNREADABLE as fault:
             why = fault.strerror if isinstance(fault, OSError) else "it is not as a report has it"
             why = str(fault) if type(fault) is ValueError else why
@@ -2415,11 +2426,16 @@ class Report:
             self.note("the participant's page", page)
             self.note("the series", check_series(statement, release, account, folder))
         self.note("a promise", check_promises(statement, release or {}, account, folder))
-        held: Rows = []
+        held: list[Rows] = []
+        if self.ledger is not None and self.note("the ledger", self.rows_into(held)):
+            self.note("an entry of the ledger itself", check_ledger(held[0], chain, folder))
+        self.note("the head", check_outside(self.head, held[0] if held else None, chain))
+
+    def rows_into(self, held: list[Rows]) -> Check:
+        """Read the ledger itself; a wrong path says nothing of the folder."""
         if self.ledger is not None:
-            self.note("the ledger", check_ledger(self.ledger, held, chain, folder))
-        rows = None if self.ledger is None else held
-        self.note("the head", check_outside(self.head, rows, chain))
+            held.append(self.ledger())
+        yield from ()
 
     def walk(
         self, statement: dict[str, Any], release: dict[str, Any] | None, evidence: dict[str, Any]
@@ -2462,6 +2478,14 @@ def verdict_of(
     left = f" {named} could be neither shown nor refuted: marked ?." if unproven else ""
     agrees = "everything" if bound else "every figure that was checked"
     left += "" if bound else UNCHECKED
+    unread = [one for one in problems if one.startswith(UNREAD)]
+    if unread:
+        others = [one for one in problems if one not in unread]
+        rest, following = verdict_of(others, kept, unproven)
+        what = f"{unread[0][0].upper()}{unread[0][1:]}."
+        if others:
+            return f"{rest} {what}", following
+        return f"{what} Without it: {rest[0].lower()}{rest[1:]}", following or ASK_LEDGER
     files = list(dict.fromkeys(one[5:] for one in problems if one.startswith("file ")))
     if files:
         more = [f"{len(files) - MOST_FILES} other files too"] if len(files) > MOST_FILES else []
@@ -2509,14 +2533,16 @@ def lines_of(report: Report, everything: bool = False) -> Iterator[str]:
     if answer["next"]:
         yield from (answer["next"], "", "What should be so, and is not, is marked WRONG:")
     bad = [one for one in findings if one.good is False]
-    shown = bad or [one for one in findings if worth_saying(one)]
+    shown = [*bad]
+    if all(one.what.startswith(UNREAD) for one in bad):
+        shown += [one for one in findings if worth_saying(one)]
     for good, what, _ in findings if everything else shown[:MOST_LINES]:
         mark = "?    " if good is None else "ok   " if good else "WRONG"
         yield f"{mark} {printable(what)}"
     if not everything and len(shown) > MOST_LINES:
         yield f"... {len(shown) - MOST_LINES} more; --all shows them."
     if not everything:
-        agree = sum(one.good is True for one in findings if bad or not worth_saying(one))
+        agree = sum(one.good is True for one in findings if one not in shown)
         yield f"{agree} other checks agree; --all shows them."
     if answer["complete_up_to"]:
         yield "The account is complete up to entry {entry}, {hash}.".format(
