@@ -130,5 +130,6 @@ def test_a_report_says_that_its_promise_was_not_checked_and_checks_the_rest(
     assert line.startswith("promise not checked: the key part_of_the_way is not known here")
     # The first line that people read says so.
     assert next(verifier.lines_of(found)) == (
-        "Everything else agrees. 1 promise could be neither shown nor refuted: marked ?."
+        "Every figure that was checked agrees. 1 promise could be neither shown nor refuted: "
+        "marked ?. The wording was not checked."
     )

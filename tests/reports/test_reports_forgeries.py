@@ -274,7 +274,10 @@ def test_a_head_that_is_newer_than_the_report_is_neither_agreement_nor_forgery(
     assert head != found.statement.facts["spending"]["head"]
     answer = answered(found.folder, head)
     assert not answer["verified"]
-    assert answer["verdict"] == "The head that was given is not in this folder; else all agrees."
+    assert answer["verdict"] == (
+        "The head that was given is not in this folder; else every figure that was checked agrees."
+        " The wording was not checked."
+    )
     assert "Ask for a report made after that head" in answer["next"]
     assert "--ledger" in answer["next"]
     assert answered(found.folder, head, made.ledger)["verified"]
@@ -358,11 +361,31 @@ def test_links_devices_and_what_is_missing_are_problems(found: Report, tmp_path:
     assert problems(found.folder)
 
 
-@pytest.mark.parametrize("place", ["nowhere.db", "postgresql://host/db", "report.html"])
-def test_a_ledger_that_cannot_be_read_is_a_problem(found: Report, place: str) -> None:
+@pytest.mark.parametrize("place", ["nowhere.db", "postgresql://me:secret@host/db", "report.html"])
+def test_a_ledger_that_cannot_be_read_is_a_problem_and_none_of_the_folder(
+    found: Report, place: str
+) -> None:
+    """The value that was given is named, with what to do; the folder is checked all the same."""
     where = place if "://" in place else str(found.folder / place)
-    (told,) = problems(found.folder, ledger=where)
-    assert told.startswith("the ledger cannot be read")
+    alone, answer = answered(found.folder), answered(found.folder, ledger=where)
+    (told,) = answer["problems"]
+    assert told.startswith("the ledger cannot be read: ")
+    assert "secret" not in str(answer)
+    assert where in told or "://" in where
+    assert (answer["unproven"], answer["promise_kept"]) == (alone["unproven"], True)
+    rest = alone["verdict"][1:]
+    assert answer["verdict"] == f"T{told[1:]}. Without it: {alone['verdict'][0].lower()}{rest}"
+    assert answer["next"].startswith("Correct what was given as --ledger")
+    code, out = verified_alone(found.folder, "--ledger", where)
+    assert code == 1
+    assert "Do not rely" not in out
+    (found.folder / "more.html").write_text("more")
+    assert answered(found.folder, ledger=where)["verdict"].startswith("Do not rely on this folder")
+
+
+def test_a_missing_file_is_told_once(found: Report) -> None:
+    (found.folder / "evidence.json").unlink()
+    assert problems(found.folder) == ["file evidence.json is missing"]
 
 
 def test_the_command_says_what_the_script_says(found: Report, made: Made) -> None:

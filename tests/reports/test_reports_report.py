@@ -60,7 +60,9 @@ def test_a_person_is_told_the_verdict_and_not_every_check(pure: Made, tmp_path: 
     assert command.stdout == brief
     lines, every = brief.splitlines(), whole.splitlines()
     assert len(lines) <= 8 < 100 < len(every)
-    assert lines[0] == "Everything agrees. Every promise is kept."
+    assert lines[0] == (
+        "Every figure that was checked agrees. Every promise is kept. The wording was not checked."
+    )
     assert any(line.startswith("The account is complete up to entry ") for line in lines)
     count = next(line for line in lines if "--all" in line).split()[0]
     assert int(count) == sum(line.startswith("ok ") for line in every) - brief.count("ok   ")
@@ -84,6 +86,41 @@ def test_the_verdict_names_the_file_that_was_changed(pure: Made, tmp_path: Path)
     assert "WRONG the manifest names every file" not in said
 
 
+@pytest.mark.parametrize(
+    ("name", "pattern", "new"),
+    [
+        (
+            "report.html",
+            r"by charge</caption>.*?<tbody><tr>.*?<td>(made elsewhere)</td>",
+            "a pilot",
+        ),
+        (
+            "report.html",
+            r"by charge</caption>.*?<tbody><tr>.*?(\d{4}-\d\d-\d\d)",
+            "2001-01-01",
+        ),
+        ("report.html", r"by charge</caption>.*?<tbody>(<tr>.*?</tr>)", ""),
+        ("report.html", r"<h1>(.*?)</h1>", "Weather"),
+        ("report.html", r"· made <span[^>]*>(\d{4})", "2001"),
+        ("report.html", r"· account (people)</p>", "others"),
+        ("statement.md", r"^# [^:]*: (.*?)\n", "the weather"),
+        ("statement.md", r"\*\*Made\*\*: (\d{4})", "2001"),
+        ("statement.md", r"\*\*Account\*\*: (people)", "others"),
+    ],
+)
+def test_what_was_charged_when_and_why_is_what_the_ledger_says(
+    mixed: Made, tmp_path: Path, name: str, pattern: str, new: str
+) -> None:
+    """Though the manifest was written anew to fit, and without the ledger."""
+    folder = own_report(mixed, tmp_path)[1].folder
+    text = (folder / name).read_text(encoding="utf-8")
+    found = re.search(pattern, text, re.DOTALL)
+    assert found is not None
+    (folder / name).write_text(text[: found.start(1)] + new + text[found.end(1) :], "utf-8")
+    rewritten(folder)
+    assert verifier.examined(folder).answer()["problems"]
+
+
 def test_many_wrong_checks_do_not_bury_the_verdict(pure: Made, tmp_path: Path) -> None:
     made = own_report(pure, tmp_path)[1]
     path = made.folder / "evidence.json"
@@ -102,6 +139,20 @@ def test_one_wrong_check_is_one(pure: Made) -> None:
     assert verdict == "Do not rely on this folder: 1 check does not agree."
     assert following == verifier.ASK_AGAIN
     assert verifier.verdict_of([], False)[0].startswith("A promise is broken")
+
+
+def test_only_a_manifest_that_the_ledger_holds_lets_everything_agree(pure: Made) -> None:
+    made, found = reported(pure)
+    alone = verifier.examined(found.folder).answer()["verdict"]
+    assert alone.endswith(" The wording was not checked.")
+    rows = verifier.sqlite_rows(made.ledger)
+    whole = verifier.examined(found.folder, None, lambda: rows).answer()["verdict"]
+    assert whole == "Everything agrees. Every promise is kept."
+    unrecorded = [row for row in rows if '"kind":"report"' not in row[1]]
+    never = verifier.examined(found.folder, None, lambda: unrecorded).answer()["verdict"]
+    assert never == alone
+    for kept in (True, False, None):
+        assert "Everything" not in verifier.verdict_of([], kept)[0]
 
 
 def test_a_wrong_path_is_bad_input_and_no_failed_check(pure: Made, tmp_path: Path) -> None:

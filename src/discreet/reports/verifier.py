@@ -96,6 +96,7 @@ UNREADABLE = (
     TypeError, ValueError,
 )  # fmt: skip
 MOST_FILES = 3  # that the verdict names
+MOST_ROWS = 200  # of charges over time
 MOST_LINES = 12  # of what is wrong; --all shows every check
 ASK_AGAIN = (
     "Ask whoever published it for the folder again, and for the head of their ledger; then check "
@@ -107,6 +108,13 @@ ASK_NEWER = (
     "anew: the folder alone cannot tell. Ask for a report made after that head, or check this one "
     "with --ledger too, or with the head that was printed when it was made."
 )
+UNREAD = "the ledger cannot be read: "
+ASK_LEDGER = (
+    "Correct what was given as --ledger, or leave it out; "
+    "what only the ledger can show is marked ?."
+)
+RECORDED = "the ledger holds the hash of this manifest"
+UNCHECKED = " The wording was not checked."
 ASK_WHY = "Ask whoever keeps the account: more was charged to it than was promised."
 FAR = 700.0  # e^x of anything larger is no double
 
@@ -1544,6 +1552,8 @@ def sqlite_rows(place: str) -> Rows:
     path = Path(place.removeprefix("sqlite:///"))
     if "://" in place.removeprefix("sqlite:///"):
         raise ValueError("only a ledger in a file can be read here; use discreet verify")
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}")
     try:
         connection = sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
         try:
@@ -1552,12 +1562,11 @@ def sqlite_rows(place: str) -> Rows:
         finally:
             connection.close()
     except sqlite3.Error as fault:
-        raise ValueError(f"the ledger cannot be read ({fault})") from None
+        raise ValueError(f"{path} is no ledger ({fault})") from None
 
 
-def check_ledger(ledger: Callable[[], Rows], rows: Rows, chain: Chain, folder: Path) -> Check:
+def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
     """Every entry as the ledger itself has it: none of the account's is left out of the report."""
-    rows += ledger()
     before, bodies, later, reports = "0" * 64, [], 0, set()
     for place, (seq, body, digest) in enumerate(rows, 1):
         said = json.loads(body)
@@ -1581,7 +1590,7 @@ def check_ledger(ledger: Callable[[], Rows], rows: Rows, chain: Chain, folder: P
     if same and not hidden:
         yield True, "the report leaves out no entry of the account"
     if sha256(text_of(folder / MANIFEST).encode()) in reports:
-        yield True, "the ledger holds the hash of this manifest"
+        yield True, RECORDED
     elif reports:
         yield False, "the ledger holds other reports of the same, and not this one"
     else:
@@ -1609,7 +1618,7 @@ def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
                 yield None, f"{what}: that those before were not written anew needs the ledger"
     if known:
         return
-    yield None, "drawings, and words that explain figures: that none was changed needs the ledger"
+    yield None, "the wording and the drawings: that they are the true ones needs the ledger"
     complete = (chain.complete_up_to or {"entry": 0})["entry"]
     if complete < count:
         what = f"entries {complete + 1} to {count} are hashes only"
@@ -2085,8 +2094,13 @@ def check_tables(statement: dict[str, Any], folder: Path) -> Check:
         counts = [str(n) for n in (marked[0], marked[1] - marked[0], 100 - marked[1])]
         good = chart in drawn and {*titles} <= {*told}
         good = good and bool(titles) and counts in [[r[-1] for r in one] for one in drawn]
-        good = good and spent_shown(statement["spending"]["charges"], page)
         yield good or "<figure" not in page, "the figures beside the charts of report.html"
+    if "<figure" in page:
+        good = spent_shown(statement["spending"]["charges"], page)
+        yield (
+            good,
+            "report.html: every charge over time, with its day, purpose and sum",
+        )
     if "mechanisms" in statement:
         wanted["mechanisms"] = [mechanism_row(call) for call in statement["mechanisms"]]
     for name, (tables, written) in shown.items():
@@ -2104,7 +2118,8 @@ def check_tables(statement: dict[str, Any], folder: Path) -> Check:
 
 def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folder: Path) -> Check:
     """The lines and the sentences on both pages that have figures of the statement."""
-    page, text = plain(text_of(folder / "report.html")), text_of(folder / "statement.md")
+    whole, text = text_of(folder / "report.html"), text_of(folder / "statement.md")
+    page, titles = plain(whole), re.findall(r"<h1>([^<]*)</h1>", whole)
     said = re.findall(r"This promise allow(?:s|ed) (.*?) for everything", page)
     limits = [amount(read_amount(one["limit"]), -1) for one in statement["promises"]]
     good = len(said) == len(limits) and all(map(same_figures, said, limits))
@@ -2113,7 +2128,10 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     for one in statement["promises"]:
         more, sentence = decided.count(one["id"]), one["sentence"]
         good = page.count(sentence) >= 2 + more and text.count(flat(sentence)) >= 1 + more
-        yield good, f"both pages have it wherever it stands: {sentence}"
+        yield (
+            good,
+            f"report.html and statement.md have this promise in each of its places: {sentence}",
+        )
     spending, guarantee = statement["spending"], statement["guarantee"]
     told = dict(spending)
     if release is not None and guarantee["kind"] != "none":
@@ -2140,11 +2158,19 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     if release is None:
         yield f"· {spending['entries']} entries of" in page, "report.html: the number of entries"
         return
-    same = f"**Release**: {release['release_id']}\n" in text
-    same = same and f"Release {release['release_id']} ·" in page
-    entry = spending["entry"]
+    named = {name: str(release[name]) for name in ("release_id", "made", "account", "purpose")}
+    purpose = named["purpose"]
+    same = text.split("\n", 1)[0].endswith(f": {flat(purpose)}")
+    same = same and [*map(html.unescape, titles)] == [purpose[:1].upper() + purpose[1:]]
+    yield same, "both pages have the purpose of the release in their title"
+    same = all(
+        f"- **{label}**: {flat(named[name])}\n" in text
+        for label, name in (("Release", "release_id"), ("Made", "made"), ("Account", "account"))
+    )
+    meta = "Release {release_id} · made {made} · account {account}|".format(**named)
+    same, entry = same and meta in page, spending["entry"]
     same = same and f"**Ledger entry**: {entry['seq']}, `{entry['hash']}`\n" in text
-    yield same, "both pages name the release, statement.md its entry"
+    yield same, "both pages name the release, its day and account, statement.md its entry"
     if release.get("table"):
         known = f"intervals that hold with probability {release['interval']} over the noise"
         yield known in page, "report.html: how surely the intervals hold"
@@ -2159,14 +2185,16 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
 
 
 def spent_shown(charges: list[dict[str, Any]], page: str) -> bool:
-    """Whether the table beside the chart of an account has what every charge left spent."""
+    """Whether the table beside the chart of an account has every charge, and what it left spent."""
     drawn = re.findall(r"chart: What the account has spent[^<]*</caption>.*?</table>", page, re.S)
     rows = [row for table in tables_in("".join(drawn)) for row in table]
-    spent = [one["spent"] for one in charges if one["spent"] is not None][-len(rows) or None :]
-    kinds = [next((k for k in ("epsilon", "rho") if one[k] is not None), "rho") for one in spent]
-    nothing = dict.fromkeys(("epsilon", "delta", "rho"))
-    wanted = [nothing | {kind: one[kind]} for kind, one in zip(kinds, spent, strict=True)]
-    return all(same_figures(row[-1], one) for row, one in zip(rows, wanted, strict=False))
+    told = list(enumerate((one for one in charges if one["spent"] is not None), 1))[-MOST_ROWS:]
+    good, nothing = len(rows) == len(told), dict.fromkeys(("epsilon", "delta", "rho"))
+    for row, (place, one) in zip(rows, told, strict=False):
+        kind = next((k for k in ("epsilon", "rho") if one["spent"][k] is not None), "rho")
+        good = good and row[:-1] == [str(place), one["at"][:10], str(one["purpose"])]
+        good = good and same_figures(row[-1], nothing | {kind: one["spent"][kind]})
+    return good
 
 
 def history_shown(
@@ -2361,7 +2389,9 @@ class Report:
                 self.findings.append(Finding(*finding))
         except FileNotFoundError as fault:
             name = os.path.relpath(fault.filename, self.folder)
-            self.findings.append(Finding(False, f"file {name} is missing"))
+            missing = Finding(False, f"file {name} is missing")
+            self.findings += [missing] if missing not in self.findings else []
+            return False
         except UNREADABLE as fault:
             why = fault.strerror if isinstance(fault, OSError) else "it is not as a report has it"
             why = str(fault) if type(fault) is ValueError else why
@@ -2408,11 +2438,16 @@ class Report:
             self.note("the participant's page", page)
             self.note("the series", check_series(statement, release, account, folder))
         self.note("a promise", check_promises(statement, release or {}, account, folder))
-        held: Rows = []
+        held: list[Rows] = []
+        if self.ledger is not None and self.note("the ledger", self.rows_into(held)):
+            self.note("an entry of the ledger itself", check_ledger(held[0], chain, folder))
+        self.note("the head", check_outside(self.head, held[0] if held else None, chain))
+
+    def rows_into(self, held: list[Rows]) -> Check:
+        """Read the ledger itself; a wrong path says nothing of the folder."""
         if self.ledger is not None:
-            self.note("the ledger", check_ledger(self.ledger, held, chain, folder))
-        rows = None if self.ledger is None else held
-        self.note("the head", check_outside(self.head, rows, chain))
+            held.append(self.ledger())
+        yield from ()
 
     def walk(
         self, statement: dict[str, Any], release: dict[str, Any] | None, evidence: dict[str, Any]
@@ -2431,7 +2466,8 @@ class Report:
         problems = [f.what for f in self.findings if f.good is False and not f.promise]
         unproven = [f.what for f in self.findings if f.good is None]
         sound = self.chain is not None and not problems
-        verdict, following = verdict_of(problems, kept, promises.count(None))
+        bound = any(f.good and f.what == RECORDED for f in self.findings)
+        verdict, following = verdict_of(problems, kept, promises.count(None), bound)
         return {
             "verified": not problems,
             "promise_kept": kept,
@@ -2443,26 +2479,40 @@ class Report:
         }
 
 
-def verdict_of(problems: list[str], kept: bool | None, unproven: int = 0) -> tuple[str, str | None]:
-    """What was found in a sentence or two, and what to do next if something is wrong."""
+def verdict_of(
+    problems: list[str], kept: bool | None, unproven: int = 0, bound: bool = False
+) -> tuple[str, str | None]:
+    """What was found in a sentence or two, and what to do next if something is wrong.
+
+    Words are `bound` by the hash of the manifest that the ledger holds, and by nothing else.
+    """
     named = "1 promise" if unproven == 1 else f"{unproven} promises"
     left = f" {named} could be neither shown nor refuted: marked ?." if unproven else ""
+    agrees = "everything" if bound else "every figure that was checked"
+    left += "" if bound else UNCHECKED
+    unread = [one for one in problems if one.startswith(UNREAD)]
+    if unread:
+        others = [one for one in problems if one not in unread]
+        rest, following = verdict_of(others, kept, unproven)
+        what = f"{unread[0][0].upper()}{unread[0][1:]}."
+        if others:
+            return f"{rest} {what}", following
+        return f"{what} Without it: {rest[0].lower()}{rest[1:]}", following or ASK_LEDGER
     files = list(dict.fromkeys(one[5:] for one in problems if one.startswith("file ")))
     if files:
         more = [f"{len(files) - MOST_FILES} other files too"] if len(files) > MOST_FILES else []
         return f"Do not rely on this folder: {'; '.join(files[:MOST_FILES] + more)}.", ASK_AGAIN
     if problems and all(one.startswith(HEAD) for one in problems):
         broken = "A promise is broken, and the" if kept is False else "The"
-        what = f"{broken} head that was given is not in this folder; else all agrees.{left}"
+        what = f"{broken} head that was given is not in this folder; else {agrees} agrees.{left}"
         return what, ASK_NEWER
     if problems:
         count = "1 check does" if len(problems) == 1 else f"{len(problems)} checks do"
         return f"Do not rely on this folder: {count} not agree.", ASK_AGAIN
     if kept is False:
-        return f"A promise is broken; else everything agrees.{left}", ASK_WHY
-    if left:
-        return f"Everything else agrees.{left}", None
-    return "Everything agrees." + (" Every promise is kept." if kept else ""), None
+        return f"A promise is broken; else {agrees} agrees.{left}", ASK_WHY
+    agrees = agrees.capitalize() + (" else" if bound and unproven else "")
+    return f"{agrees} agrees.{' Every promise is kept.' if kept else ''}{left}", None
 
 
 def examined(
@@ -2495,14 +2545,16 @@ def lines_of(report: Report, everything: bool = False) -> Iterator[str]:
     if answer["next"]:
         yield from (answer["next"], "", "What should be so, and is not, is marked WRONG:")
     bad = [one for one in findings if one.good is False]
-    shown = bad or [one for one in findings if worth_saying(one)]
+    shown = [*bad]
+    if all(one.what.startswith(UNREAD) for one in bad):
+        shown += [one for one in findings if worth_saying(one)]
     for good, what, _ in findings if everything else shown[:MOST_LINES]:
         mark = "?    " if good is None else "ok   " if good else "WRONG"
         yield f"{mark} {printable(what)}"
     if not everything and len(shown) > MOST_LINES:
         yield f"... {len(shown) - MOST_LINES} more; --all shows them."
     if not everything:
-        agree = sum(one.good is True for one in findings if bad or not worth_saying(one))
+        agree = sum(one.good is True for one in findings if one not in shown)
         yield f"{agree} other checks agree; --all shows them."
     if answer["complete_up_to"]:
         yield "The account is complete up to entry {entry}, {hash}.".format(
