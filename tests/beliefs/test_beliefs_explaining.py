@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from importlib import import_module
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.beliefs import Prior, explain
+from discreet.beliefs import Prior, explain, join
+from discreet.budgets import choose
 from discreet.composition import loss_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
@@ -191,3 +193,53 @@ def test_priors_whose_product_vanishes_are_refused() -> None:
     with pytest.raises(InputError, match="together too small"):
         Prior(1e-200, 1e-200)
     assert explain(PureDP(1.0), Prior(1e-300)).posterior is not None
+
+
+class TestWithAPromise:
+    """What `choose` gave back carries a promise; what is left out is read from it."""
+
+    @pytest.mark.parametrize(
+        ("more", "about", "prior"),
+        [
+            (more, about, prior)
+            for about, prior in (("value", Prior(1.0, 0.05)), ("membership", Prior(0.05)))
+            for more in (
+                {},
+                {"related": 4},
+                {"odds": 1.5, "chain": True},
+                {"delta": 1e-6, "confidence": 0.999},
+                {"unit": "household", "sided": "one"},
+            )
+        ]
+        + [({"adjacency": "replace"}, "value", Prior(1.0, 0.05))],
+    )
+    def test_a_number_is_the_prior_that_it_is_about(
+        self, more: dict[str, Any], about: str, prior: Prior
+    ) -> None:
+        own = "q" if about == "value" else "p"
+        choice = choose({"posterior": 0.12, own: 0.05, "about": about} | more)
+        belief = explain(choice, 0.05)
+        assert belief.prior == prior
+        assert belief.posterior is not None
+        assert belief.posterior.upper == pytest.approx(0.12)
+        assert belief.posterior.upper >= choice.posterior_at(prior) * (1 - 1e-12)
+        assert belief.holds_with == more.get("confidence", 1)
+        assert belief.unit == str(choice.promise.unit)
+        assert belief.assumptions.dependent == ("related" in more or "odds" in more)
+        assert belief.note is None
+        assert join(choice).unit == belief.unit
+        assert join(choice).holds_with == belief.holds_with
+
+    def test_several_numbers_too(self) -> None:
+        choice = choose(posterior=0.12, q=0.05, about="value")
+        found = explain(choice, [0.05, Prior(0.05), 0.1])
+        assert [one.prior for one in found] == [Prior(1.0, 0.05), Prior(0.05), Prior(1.0, 0.1)]
+
+    def test_about_both_it_is_being_in_and_the_answer_says_so(self) -> None:
+        belief = explain(choose(ratio=3), 0.05)
+        assert belief.prior == Prior(0.05)
+        assert "with the value known (q = 1)" in (belief.note or "")
+        assert "with the value known" in belief._repr_html_()
+        assert explain(choose(ratio=3), Prior(0.05)).note is None
+        several = explain(choose(ratio=3), [0.05, Prior(0.05)])
+        assert [one.note for one in several] == [belief.note, None]

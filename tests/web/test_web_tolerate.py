@@ -13,9 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from discreet.beliefs import Prior, explain
 from discreet.budgets import choose
 from discreet.errors import DiscreetError
+from discreet.guarantees import PureDP
 from discreet.promises import PRESETS, tolerance_in
+from discreet.rounding import percent
 from discreet.web.forms import Filled
 from discreet.web.sentences import KINDS, WORRIES, Asked, Condition, preset_links
 from discreet.web.thread import link
@@ -339,3 +342,14 @@ def test_no_limit_is_not_rounded_down(client: Any) -> None:
         assert "rounded down" not in shown
         assert "bounds nothing" in shown
     assert "rounded down" in client.get("/api/tolerate").json()["rounded"]
+
+
+def test_the_call_that_is_shown_is_about_what_the_figure_beside_it_is_about() -> None:
+    found = answer(Asked((Condition(worry="value"),)))
+    shown = next(row for row in found.implied if row[0] == "30 %")[1]
+    about = explain(PureDP(found.epsilon or 0.0), Prior(1, 0.3)).posterior
+    assert about is not None
+    assert percent(about.upper, "up", 1) == shown
+    said = found.how["implied"]
+    assert "discreet.Prior(1, 0.3)" in said.python
+    assert "--prior 1 --value-prior 0.3" in str(said.command)

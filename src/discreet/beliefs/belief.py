@@ -157,6 +157,7 @@ class Belief(JsonReady):
         rows = [] if self.posterior is None else [("posterior", _span(self.posterior))]
         rows += [("posterior / prior", _span(self.ratio)), ("difference", _span(self.difference))]
         rows += [("holds with", f"{self.holds_with:g}"), ("strength", self.strength)]
+        rows += [] if self.note is None else [("note", self.note)]
         rows += list(self.assumptions.to_dict().items())
         return html_table(repr(self), rows)
 

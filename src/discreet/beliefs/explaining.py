@@ -86,13 +86,13 @@ def explain(
     guarantee: Explained,
     prior: Prior | float | None = None,
     *,
-    confidence: float = 0.99,
-    sided: Sided = "two",
+    confidence: float | None = None,
+    sided: Sided | None = None,
     strength: Strength | None = None,
     delta: float | None = None,
     method: str | None = None,
     counts_sensitive_only: bool = False,
-    unit: str = "one person",
+    unit: str | None = None,
     people: int = _PEOPLE,
 ) -> Belief: ...
 
@@ -102,13 +102,13 @@ def explain(
     guarantee: Explained,
     prior: Priors,
     *,
-    confidence: float = 0.99,
-    sided: Sided = "two",
+    confidence: float | None = None,
+    sided: Sided | None = None,
     strength: Strength | None = None,
     delta: float | None = None,
     method: str | None = None,
     counts_sensitive_only: bool = False,
-    unit: str = "one person",
+    unit: str | None = None,
     people: int = _PEOPLE,
 ) -> Beliefs: ...
 
@@ -117,23 +117,26 @@ def explain(
     guarantee: Explained,
     prior: Prior | float | Priors | None = None,
     *,
-    confidence: float = 0.99,
-    sided: Sided = "two",
+    confidence: float | None = None,
+    sided: Sided | None = None,
     strength: Strength | None = None,
     delta: float | None = None,
     method: str | None = None,
     counts_sensitive_only: bool = False,
-    unit: str = "one person",
+    unit: str | None = None,
     people: int = _PEOPLE,
 ) -> Belief | Beliefs:
     """Return what an adversary may come to believe.
 
     `guarantee` is one of `discreet.guarantees`, a mechanism of `discreet.laws`, the privacy loss of
-    a plan (`discreet.composition.loss_of`), or a `DpEvent` of dp-accounting. `confidence` matters
-    only where the bound cannot hold for every output. `delta` fixes one point of a curve (without
-    it the best is taken); `method="paper"` is KSZ's own route for zCDP; `people` is the N of "up to
-    N·δ' of N". For several priors (a list, a NumPy array, a column) there are as many beliefs: a
-    table, `explain(guarantee, [0.1, 0.5]).to_pandas()`.
+    a plan (`discreet.composition.loss_of`), a `DpEvent` of dp-accounting, or what `choose` gave
+    back. That carries a promise, which says what is left out here: confidence, sides, unit, who
+    depends on whom, and what a prior that is a number is about: the value (q, with p = 1), or else
+    being in (p, with q = 1). Without a promise it is being in, and the confidence is 0.99, which
+    matters only where the bound cannot hold for every output. `delta` fixes one point of a curve
+    (without it the best is taken); `method="paper"` is KSZ's own route for zCDP; `people` is the N
+    of "up to N·δ' of N". For several priors (a list, a NumPy array, a column) there are as many
+    beliefs: a table, `explain(guarantee, [0.1, 0.5]).to_pandas()`.
 
     >>> belief = explain(PureDP(math.log(3)), 0.5)
     >>> round(belief.posterior.lower, 6), round(belief.posterior.upper, 6)
@@ -141,11 +144,13 @@ def explain(
     >>> explain(ApproxDP(1.8, 1e-5), 0.1, confidence=0.95).posterior.upper < 0.4021
     True
     """
+    promise = getattr(guarantee, "promise", None)
+    about = "membership" if promise is None else promise.about
     if (several := listed(prior)) is not None:
-        return Beliefs(
+        found = (
             explain(
                 guarantee,
-                one,
+                Prior.of(one, about),
                 confidence=confidence,
                 sided=sided,
                 strength=strength,
@@ -157,14 +162,21 @@ def explain(
             )
             for one in several
         )
+        return Beliefs(_as_read(*each, about) for each in zip(found, several, strict=True))
+    given, known_in = prior, False
     if prior is not None:
-        prior = Prior.of(cast("Prior | float", prior))
+        prior = Prior.of(cast("Prior | float", prior), about)
+        known_in = prior.p == 1 > prior.q
+    confidence, sided, unit = as_promised(promise, confidence, sided, unit)
     check_sided(sided)
     if method not in (None, "paper"):
         raise InputError("beliefs.unknown_method", method=method)
     if confidence != 1:  # which pure DP alone can have
         failure_of(confidence)
-    stated, loss = subject_of(guarantee)
+    alike, loss = subject_of(guarantee)
+    stated = alike
+    if promise is not None:
+        stated = promise.with_dependent(alike, known_in=known_in)
     if method == "paper" and not isinstance(stated, ZCDP):
         raise InputError("beliefs.paper_needs_zcdp")
     if isinstance(people, bool) or people < 1:
@@ -181,7 +193,28 @@ def explain(
         unit=unit,
         people=people,
     )
-    return _answered(asked, confidence)
+    belief = _answered(asked, confidence)
+    if stated is not alike and belief.holds_with == 1:
+        belief = replace(belief, assumptions=belief.assumptions.with_dependence())
+    return _as_read(belief, given, about)
+
+
+def _as_read(belief: Belief, given: object, about: str) -> Belief:
+    """Say how one number was read where the promise leaves it open."""
+    if about != "both" or given is None or isinstance(given, Prior):
+        return belief
+    told = (belief.note, say("beliefs.read_as_being_in"))
+    return replace(belief, note=" ".join(filter(None, told)))
+
+
+def as_promised(
+    promise: Any, confidence: float | None, sided: Sided | None, unit: str | None
+) -> tuple[float, Sided, str]:
+    """Return what was said, or else what the promise says, or else what is usual."""
+    if promise is not None:
+        confidence = promise.confidence if confidence is None else confidence
+        sided, unit = sided or promise.sided, unit or str(promise.unit)
+    return 0.99 if confidence is None else confidence, sided or "two", unit or "one person"
 
 
 def most_believed(total: Guarantee, prior: Prior, confidence: float) -> float:

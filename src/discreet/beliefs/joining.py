@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.beliefs.bounds import counterfactual_upper, steps_between
-from discreet.beliefs.explaining import Explained, subject_of
+from discreet.beliefs.explaining import Explained, as_promised, subject_of
 from discreet.beliefs.prior import failure_of
 from discreet.errors import InputError
 from discreet.frames import Tabular, json_ready
@@ -80,13 +80,13 @@ def join(
     guarantee: Explained,
     without: float | Sequence[float] = SHOWN,
     *,
-    confidence: float = 0.99,
+    confidence: float | None = None,
     counts_sensitive_only: bool = False,
-    unit: str = "one person",
+    unit: str | None = None,
 ) -> Joining:
     """Return what may be believed of a unit if it joins, for beliefs if it stays out.
 
-    `guarantee` is what `explain` takes.
+    `guarantee` is what `explain` takes; the promise that it carries says what is left out.
 
     >>> from discreet.guarantees import PureDP
     >>> tuple(round(x, 4) for x in join(PureDP(0.5), [0.1, 0.5]).joined)
@@ -95,8 +95,12 @@ def join(
     beliefs = (without,) if isinstance(without, (int, float)) else tuple(without)
     if not beliefs:
         raise InputError("beliefs.join.nothing")
+    promise = getattr(guarantee, "promise", None)
+    confidence, _, unit = as_promised(promise, confidence, None, unit)
     failure = failure_of(confidence)
     stated, loss = subject_of(guarantee)
+    if promise is not None:
+        stated = promise.with_dependent(stated)
     if loss is None:
         from discreet.composition import loss_of
 

@@ -46,12 +46,19 @@ class Prior:
             raise InputError("beliefs.prior_too_small", p=self.p, q=self.q)
 
     @classmethod
-    def of(cls, given: Prior | float) -> Prior:
-        """Return a prior as it is, or one of being in the data; NumPy's numbers are numbers too."""
+    def of(cls, given: Prior | float, about: str = "membership") -> Prior:
+        """Return a prior as it is; a number alone is that of being in, or of the value.
+
+        NumPy's numbers are numbers too.
+
+        >>> Prior.of(0.05, about="value")
+        Prior(p=1.0, q=0.05)
+        """
         if isinstance(given, Prior):
             return given
         plain = isinstance(given, Real) and not isinstance(given, bool)
-        return cls(float(given) if plain else given)
+        alone = float(given) if plain else given
+        return cls(1.0, alone) if about == "value" else cls(alone)
 
     @property
     def pq(self) -> float:
@@ -63,11 +70,9 @@ Priors: TypeAlias = Iterable[float | Prior]
 """Several priors: a sequence, a NumPy array, a column of a data frame."""
 
 
-def listed(prior: Prior | float | Priors | None) -> list[Prior] | None:
+def listed(prior: Prior | float | Priors | None) -> list[Prior | float] | None:
     """Return several priors as a list; None where they are not several."""
-    if not isinstance(prior, Iterable) or isinstance(prior, str):
-        return None
-    return [Prior.of(one) for one in prior]
+    return list(prior) if isinstance(prior, Iterable) and not isinstance(prior, str) else None
 
 
 # -- how surely

@@ -24,7 +24,6 @@ from discreet.frames import JsonReady, Tabular, columns_from, html_table
 from discreet.guarantees import Adjacency, ApproxDP, PureDP, finite_or_null
 from discreet.laws.geometric import Geometric
 from discreet.laws.randomized_response import RandomizedResponse
-from discreet.promises.dependence import of_dependent_units
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import CONFIDENCE, EVERY_OUTPUT, Promise, PromiseLike, Surety
 from discreet.promises.shapes import Table
@@ -230,20 +229,15 @@ class Choice(JsonReady, Tabular):
 
         With δ > 0 it holds with the confidence of the promise, at this prior.
         """
-        stated, steps = self._of_one_unit
+        known_in = prior.p == 1 > prior.q
+        stated = self.promise.with_dependent(self.guarantee, known_in=known_in)
+        steps = bounds.steps_between(self.guarantee.adjacency)
         if isinstance(stated, ApproxDP) and stated.delta > 0 and math.isfinite(stated.epsilon):
             from discreet.beliefs.explaining import posterior_of
 
             failure = failure_of(self.confidence or CONFIDENCE)
             return posterior_of(stated, prior, failure, self.promise.sided)
         return min(1.0, up(prior.pq * bounds.ratio(stated.epsilon, prior, steps)[1]))
-
-    @cached_property
-    def _of_one_unit(self) -> tuple[Any, int]:
-        """What holds for a unit with its dependent ones, and how many steps values are apart."""
-        where, promise = self.guarantee.adjacency, self.promise
-        stated = of_dependent_units(self.guarantee, where, promise.related, promise.dependence)
-        return stated, bounds.steps_between(where)
 
     @cached_property
     def noise(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import altair as alt
 
-from discreet.beliefs import Bounds, Prior, explain
+from discreet.beliefs import Bounds, explain
 from discreet.beliefs.belief import Belief
 from discreet.beliefs.bounds import posterior
 from discreet.charts.style import (
@@ -115,18 +115,18 @@ def _band(bounds: alt.Chart, marked: alt.Chart, size: int, **axis: Any) -> list[
 
 
 def before_after_data(
-    guarantee: Any, *, confidence: float = 0.99, priors: Sequence[float] = _PRIORS
+    guarantee: Any, *, confidence: float | None = None, priors: Sequence[float] = _PRIORS
 ) -> list[Row]:
-    """Return the bounds on belief at each prior of a strong adversary."""
+    """Return the bounds on belief at each prior, as `explain` reads them."""
     rows = []
     for p in priors:
-        bounds = explain(guarantee, Prior(p), confidence=confidence).posterior
+        bounds = explain(guarantee, p, confidence=confidence).posterior
         if bounds is not None:
             rows.append({"prior": p, "lower": bounds.lower, "upper": bounds.upper})
     return rows
 
 
-def before_after(guarantee: Any, *, confidence: float = 0.99, marked: float = 0.5) -> Any:
+def before_after(guarantee: Any, *, confidence: float | None = None, marked: float = 0.5) -> Any:
     """Draw what anyone may come to believe against what they believed before, with one marked."""
     rows = before_after_data(guarantee, confidence=confidence)
     spot = min(rows, key=lambda row: abs(row["prior"] - marked))

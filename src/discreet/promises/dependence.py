@@ -109,19 +109,27 @@ class Dependence:
 
 
 def of_dependent_units(
-    subject: Any, adjacency: Adjacency, related: int, dependence: Dependence | None
+    subject: Any,
+    adjacency: Adjacency,
+    related: int,
+    dependence: Dependence | None,
+    *,
+    known_in: bool = False,
 ) -> Any:
     """Return what is known of a unit whose data the data of others depend on.
 
     `subject` is a guarantee or a loss for a unit by itself. Of K related units 2K − 1 steps count,
-    or K where values are replaced.
+    or K where values are replaced. Where the unit is `known_in`, a value is replaced under
+    add-remove too: K times two steps.
     """
     central = adjacency is Adjacency.ADD_REMOVE
     if related > 1:
-        subject = subject.steps(2 * related - 1 if central else related)
+        subject = subject.steps(2 * related - 1 if central and not known_in else related)
     if dependence is None:
         return subject
     if not isinstance(subject, PureDP):
         raise InputError("promises.dependent_every_output")
     others = 2 * subject.epsilon if central else subject.epsilon
-    return PureDP(dependence.raised(subject.epsilon, others), adjacency=subject.adjacency)
+    raised = dependence.raised(others if known_in else subject.epsilon, others)
+    halved = raised / 2 if central and known_in else raised
+    return PureDP(halved, adjacency=subject.adjacency)

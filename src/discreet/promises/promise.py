@@ -30,7 +30,7 @@ from typing import Any, Literal, TypeAlias
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
 from discreet.promises.box import Box
-from discreet.promises.dependence import Dependence
+from discreet.promises.dependence import Dependence, of_dependent_units
 from discreet.promises.formula import refuse_comma
 from discreet.promises.shapes import Formula, Function
 from discreet.promises.shapes.posterior import percent
@@ -179,6 +179,11 @@ at most 3-fold, up or down.'
         if self.surety is not None:
             return self
         return replace(self, surety=EVERY_OUTPUT if pure else Surety("confidence", CONFIDENCE))
+
+    def with_dependent(self, stated: Any, *, known_in: bool = False) -> Any:
+        """Return what a guarantee is for a unit together with those that depend on it."""
+        said = (self.adjacency, self.related, self.dependence)
+        return of_dependent_units(stated, *said, known_in=known_in)
 
     def to_mapping(self, *, of_whom: bool = True) -> dict[str, Any]:
         """Return the keys that read back as this promise; what is usual is left out."""

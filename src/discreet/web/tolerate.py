@@ -433,7 +433,9 @@ def _proof(choice: Choice) -> str:
 def _how(asked: Asked, mapping: Mapping[str, Any], choice: Choice, shown: str) -> dict[str, How]:
     number = shown if math.isfinite(choice.epsilon) else "float('inf')"
     promise, sure = f"discreet.PureDP({number})", ""
-    flags: dict[str, Any] = {"epsilon": number, "prior": 0.3}
+    prior, flags = "0.3", {"epsilon": number, "prior": 0.3}
+    if choice.promise.about == "value":
+        prior, flags = "1, 0.3", flags | {"prior": 1, "value_prior": 0.3}
     if asked.delta:
         promise = f"discreet.ApproxDP({number}, {asked.delta!r})"
         sure = f", confidence={asked.confidence!r}, sided={asked.sided!r}"
@@ -448,7 +450,7 @@ def _how(asked: Asked, mapping: Mapping[str, Any], choice: Choice, shown: str) -
         ),
         "implied": how(
             "implied",
-            python=f"discreet.explain({promise}, discreet.Prior(0.3){sure}).posterior.upper",
+            python=f"discreet.explain({promise}, discreet.Prior({prior}){sure}).posterior.upper",
             command=command_of("explain", flags),
         ),
         "noise": how(
