@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     )
     from discreet.composition.curves import Sided, Strength
     from discreet.composition.loss import LossBound, PrivacyLoss
-    from discreet.composition.plans import (
+    from discreet.composition.theorems import METHODS
+    from discreet.composition.totals import (
         Composition,
         Part,
         Releases,
@@ -33,13 +34,12 @@ if TYPE_CHECKING:
         guarantee_of,
         loss_of,
     )
-    from discreet.composition.theorems import METHODS
 
 _FILES = {
     "concentrated": "zcdp_curve zcdp_delta zcdp_epsilon zcdp_paper_epsilon",
     "curves": "Sided Strength",
     "loss": "LossBound PrivacyLoss",
-    "plans": "Composition Part Releases compose guarantee_of loss_of",
+    "totals": "Composition Part Releases compose guarantee_of loss_of",
     "theorems": "METHODS",
 }
 

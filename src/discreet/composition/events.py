@@ -45,7 +45,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.composition.concentrated import ConcentratedLoss
-from discreet.composition.plans import loss_of
+from discreet.composition.totals import loss_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, PrivacyCurve
 from discreet.laws import Gaussian, Geometric, Laplace, Mechanism, RandomizedResponse

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.composition.loss import PrivacyLoss
-from discreet.composition.plans import loss_of
+from discreet.composition.totals import loss_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import Adjacency, ApproxDP, ProbabilisticDP, PureDP
 from discreet.rounding import down, up

@@ -36,7 +36,7 @@ from discreet.rounding import down, up
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.composition.plans import Releases
+    from discreet.composition.totals import Releases
 
 #: ε, δ, and how often.
 Promise: TypeAlias = tuple[float, float, int]

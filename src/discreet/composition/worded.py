@@ -13,7 +13,7 @@ from discreet.laws.checks import positive
 from discreet.laws.registry import kind_of
 
 if TYPE_CHECKING:
-    from discreet.composition.plans import Part
+    from discreet.composition.totals import Part
 
 
 class Worded(TypedDict, total=False):
