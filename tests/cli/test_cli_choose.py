@@ -166,6 +166,7 @@ def test_lee_clifton_beside_it(capsys):
         (["--ratio", "3", "--prior", "0.1", "--adjacency", "replace"], "prior of the value as q"),
         (["--ratio", "3", "--prior", "0.1", "--adjacency", "local"], "prior of the value as q"),
         (["--ratio", "3", "--prior", "0.1", "--q", "0.5"], "prior means p with q = 1"),
+        (["--ratio", "3", "--prior", "5%", "--about", "value"], "--q instead: --q 0.05"),
         (["--ratio", "3", "--on-average"], "--about value"),
         (["--ratio", "3", "--answers", "20"], "answers goes with on_average"),
         (["--ratio", "3", "--related", "0"], "whole number"),
