@@ -380,6 +380,13 @@ class TestCommand:
         assert json.loads(result.stdout)["passed"] is True
         assert [path.name for path in tmp_path.iterdir()] == ["spec.yaml"]
 
+    def test_a_budget_is_set_for_the_run(self, run: Any, tmp_path: Path) -> None:
+        path = tmp_path / "spec.yaml"
+        path.write_text(yaml.safe_dump({k: v for k, v in spec().items() if k != "budget"}))
+        assert "budget.epsilon=1" in run("--json").exception.flags
+        result = run("--json", "--failure-probability", "1e-6", "--set", "budget.epsilon=1")
+        assert result.exit_code == 0, result.output
+
     @pytest.fixture
     def briefly(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """One draw of priorities a data set: what the command says of it is all that is tested."""

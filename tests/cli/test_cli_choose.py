@@ -166,6 +166,7 @@ def test_lee_clifton_beside_it(capsys):
         (["--ratio", "3", "--prior", "0.1", "--adjacency", "replace"], "prior of the value as q"),
         (["--ratio", "3", "--prior", "0.1", "--adjacency", "local"], "prior of the value as q"),
         (["--ratio", "3", "--prior", "0.1", "--q", "0.5"], "prior means p with q = 1"),
+        (["--ratio", "3", "--prior", "5%", "--about", "value"], "--q instead: --q 0.05"),
         (["--ratio", "3", "--on-average"], "--about value"),
         (["--ratio", "3", "--answers", "20"], "answers goes with on_average"),
         (["--ratio", "3", "--related", "0"], "whole number"),
@@ -294,3 +295,11 @@ def test_the_text_says_how_a_table_is_read(capsys, tmp_path):
     table.write_text("p,q,ratio\n0,1,10\n0.1,1,3\n1,1,1.5\n")
     _, out, _ = run(capsys, "--table", str(table), "--q", "1")
     assert "the table is read in steps, and nothing is interpolated" in out
+
+
+def test_figures_above_the_promised_one_are_said_not_to_break_it(capsys):
+    _, out, _ = run(capsys, "--posterior", "0.25", "--unless-ratio", "3")
+    told = " ".join(out.split())
+    assert "61.2 %" in told
+    assert "can be larger than the number in the promise without breaking it" in told
+    assert "So can a belief that grew at most as many-fold as the promise says." in told

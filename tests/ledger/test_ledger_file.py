@@ -37,6 +37,12 @@ def path_of(ledger: Ledger) -> Path:
     return Path(ledger.url.removeprefix("sqlite:///"))
 
 
+@pytest.mark.parametrize("given", [5, "sqlite:///ledger.db", None])
+def test_a_ledger_is_opened_by_its_url(given: Any) -> None:
+    with pytest.raises(InputError, match=r"Ledger\.open"):
+        Ledger(given)
+
+
 def test_the_file_is_its_owners_alone(full: Ledger) -> None:
     assert stat.S_IMODE(os.stat(path_of(full)).st_mode) == 0o600
     assert [p.name for p in path_of(full).parent.iterdir()] == ["ledger.db"]

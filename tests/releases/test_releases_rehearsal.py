@@ -203,3 +203,11 @@ def test_the_picture_has_a_panel_for_each_statistic() -> None:
 
     found = discreet.rehearse(_spec({"count": "rows"}, {"count": "units"}), TWIN, repeats=1)
     assert len(rehearsal_chart(found).to_dict()["hconcat"]) == 2
+
+
+def test_a_spec_without_a_budget_takes_one_for_the_run() -> None:
+    spec = {key: value for key, value in _spec({"count": "rows"}).items() if key != "budget"}
+    with pytest.raises(InputError, match="neither a promise"):
+        discreet.rehearse(spec, TWIN, limits=[1])
+    found = discreet.rehearse(spec, TWIN, limits=[1], changes={"budget.epsilon": 1})
+    assert found.rows == discreet.rehearse(_spec({"count": "rows"}), TWIN, limits=[1]).rows

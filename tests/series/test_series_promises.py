@@ -389,6 +389,8 @@ class TestPython:
             plan(choice, 12, ratio=2)
         with pytest.raises(InputError, match="releases is"):
             plan(ratio=3, releases="12")
+        with pytest.raises(InputError, match="given twice, as 5 and as 12"):
+            plan(5, releases=12)
 
     def test_horizon_and_explain_take_a_choice(self) -> None:
         choice = choose(ratio=3)
@@ -402,6 +404,23 @@ class TestPython:
         assert discreet.explain(loose, 0.3).holds_with == 0.99
         known = choose(ratio=3, about="membership", delta=1e-6)
         assert discreet.explain(known, 1e-9).ratio.upper == pytest.approx(3, rel=1e-6)
+
+    def test_what_a_function_declares_is_said_beside_it(self) -> None:
+        def tolerated(p: float, q: float) -> float:
+            return max(0.25 / (p * q), 3)
+
+        advice = choose(tolerated).certificate.reason or ""
+        ways = {"monotone_p": "decreasing", "monotone_q": "decreasing"}
+        assert all(f'{key}="{way}"' in advice for key, way in ways.items())
+        assert choose(tolerated, **ways).certificate.certified
+        assert plan(tolerated, releases=2, **ways).promise.tolerance.monotone() == (
+            "decreasing",
+            "decreasing",
+        )
+        with pytest.raises(InputError, match="falling"):
+            choose(tolerated, monotone_p="falling")
+        with pytest.raises(ToleranceError, match="no key 'monotone_p'"):
+            choose(ratio=3, **ways)
 
     def test_a_function_is_looked_at_and_not_proved(self) -> None:
         found = choose(lambda p, q: 3.0)

@@ -32,6 +32,7 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.releases import outputs
 from discreet.releases.engines import opened
+from discreet.rounding import percent
 from discreet.synthetic import (
     Synthesizer,
     assess,
@@ -142,6 +143,19 @@ def test_the_whole_way(tmp_path):
     statement = Path(payload["statement"]).read_text()
     assert "one person" in statement
     assert "20-differential privacy (replace)" in statement
+    blur = made.prior_share
+    assert f"{percent(blur, 'up', 1)} of what the file shows is blur" in statement
+    assert f"on average {percent(1 - blur, 'down', 1)} of the true share" in statement
+    assert "regression coefficients computed from the records mostly come out weaker" in statement
+    cells = made.synthesizer.cells
+    for row in made.expected_shares():
+        assert row["expected"] == pytest.approx((1 - blur) * row["share"] + blur / cells)
+
+
+def test_the_blur_of_a_file_of_unknown_size_is_not_stated(tmp_path):
+    statement = synthesize(folder_of(tmp_path)).statement.read_text()
+    assert "is blur is not stated" in statement
+    assert "mostly come out weaker" in statement
 
 
 def test_nothing_of_the_data_but_the_file_is_written(tmp_path):

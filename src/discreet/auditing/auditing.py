@@ -201,6 +201,7 @@ def audit(
     failure_probability: float = 1e-3,
     draws: int = 3,
     keys_from: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Attack the release that a spec describes; nothing protected is read, nothing charged.
@@ -209,12 +210,12 @@ def audit(
     number of trials. `trials` is how often each data set of the worst pairs is released for the
     test; a quarter of that, for every data set, goes into choosing. `draws` is how often bounding
     and aggregation run afresh on each data set. Files of public keys lie below the spec's folder,
-    or below `keys_from`.
+    or below `keys_from`. `changes` set keys of the spec, as in `release`.
     """
     check_settings(epsilon, trials, failure_probability)
     if isinstance(draws, bool) or not isinstance(draws, int) or not 1 <= draws <= 1000:
         raise InputError("auditing.bad_draws", draws=draws)
-    told = spec if isinstance(spec, Spec) else load(spec, folder=folder, keys_from=keys_from)
+    told = load(spec, folder=folder, keys_from=keys_from, changes=changes)
     require_own(told)
     asked, whole = told.as_shaped(), told.sample is None
     plan, columns = raised(asked, float(epsilon)), columns_of(asked)

@@ -46,7 +46,8 @@ def choose(
 
     `promise` is a `Promise`, a tolerance such as `Ratio(3)`, a mapping with the keys of a promise
     file (which may carry `delta`), a formula in p and q, or a function of them. `keys` are the keys
-    of a promise: all of them, or those that say how surely and of whom beside a promise.
+    of a promise: all of them, or those that say how surely and of whom beside a promise; beside a
+    function also `monotone_p` and `monotone_q`, "increasing" or "decreasing", which it declares.
 
     >>> choose("max(0.25/(p*q), 3)")
     Choice(epsilon=0.649641, binding p=1 q=0.0833333, branch and bound)

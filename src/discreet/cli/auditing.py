@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.flags import Group, Json, described
+from discreet.cli.flags import Group, Json, SetKeys, changes_in, described
 from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.words import say
 
@@ -87,6 +87,7 @@ def audit(
     trials: int = 2000,
     failure_probability: float = 1e-3,
     keys_from: Path | None = None,
+    set_: SetKeys = None,
     chart: Path | None = None,
     as_json: Json = False,
 ) -> None:
@@ -103,6 +104,7 @@ def audit(
         trials=trials,
         failure_probability=failure_probability,
         keys_from=keys_from,
+        changes=changes_in(set_),
         progress=progress if sys.stderr.isatty() else None,
     )
     progress.over("")

@@ -145,6 +145,7 @@ def _lines(choice: Choice) -> list[str]:
     from discreet.guarantees import Adjacency
     from discreet.rounding import decimal_up, number, percent
     from discreet.statements.presenter import budget_text, decided_by, implied_table
+    from discreet.statements.tables import compared
 
     guarantee, binding, proof = choice.guarantee, choice.binding, choice.certificate
     at = f"p = {binding.p:.4g}, q = {binding.q:.4g}"
@@ -177,6 +178,7 @@ def _lines(choice: Choice) -> list[str]:
     lines = [*table(rows), "", say("cli.choose.elsewhere")]
     header, body = implied_table(choice)
     lines += table(body, header)
+    lines += ["", compared([choice.promise], str(choice.promise.unit), "budget")]
     lines += ["", *(f"Note: {warning}" for warning in choice.warnings)]
     return lines + ([] if choice.question is None else [choice.question])
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 Json: TypeAlias = Annotated[bool, typer.Option("--json")]
 FlagsFile: TypeAlias = Annotated[Path | None, "flags-file"]
 FlagsFiles: TypeAlias = Annotated[list[Path] | None, "flags-file"]  # one promise each, or more
+SetKeys: TypeAlias = Annotated[list[str] | None, typer.Option("--set")]
 _NOT_IN_FILES = {"file", "as_json", "help"}
 _FROM_FILE = "discreet.promises"  # where the context keeps the keys of promises from files
 
@@ -213,6 +214,22 @@ class OneRelease(Group):
         if self.mechanism is None or (times == 1 and adjacency is None):
             return part
         return loss_of((part, times), adjacency=adjacency)
+
+
+def changes_in(pairs: list[str] | None, source: str | None = None) -> dict[str, Any]:
+    """Return the keys of a spec that flags set: KEY=VALUE, the value as in YAML."""
+    from discreet.reading import yaml_values
+
+    found: dict[str, Any] = {}
+    for pair in pairs or []:
+        key, sign, text = pair.partition("=")
+        if not (key and sign):
+            raise InputError("cli.set_pair", given=pair)
+        found[key.strip()] = yaml_values(text, f"--set {key}")
+    if source is not None:
+        # A path typed at a prompt is meant from where one stands, not from the spec's folder.
+        found["source"] = source if "://" in source else str(Path(source).resolve())
+    return found
 
 
 Command: TypeAlias = Callable[..., None]

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.flags import Amounts, Json, OnAccount, PromiseFlags, Written, described
+from discreet.cli.flags import (
+    Amounts,
+    Json,
+    OnAccount,
+    PromiseFlags,
+    SetKeys,
+    Written,
+    changes_in,
+    described,
+)
 from discreet.cli.output import charted, emit, grid, progress, table
 from discreet.errors import InputError
 from discreet.guarantees import added, figures_apart, side_by_side
@@ -77,13 +86,13 @@ def check(
     header: Path | None = None,
     keys_from: Path | None = None,
     source: str | None = None,
-    set_: Annotated[list[str] | None, typer.Option("--set")] = None,
+    set_: SetKeys = None,
     as_json: Json = False,
 ) -> None:
     """Check a spec without its data and without a ledger, and show what it would cost."""
     from discreet.releases.checking import check
 
-    found = check(file, header=header, keys_from=keys_from, changes=_changes(source, set_))
+    found = check(file, header=header, keys_from=keys_from, changes=changes_in(set_, source))
     said = found.to_dict()
     lines = [
         say("cli.check.fits", file=file, spent=amount_text(said["spent"], "up")),
@@ -93,22 +102,6 @@ def check(
         *_cost_lines(said),
     ]
     emit(said, lines, as_json)
-
-
-def _changes(source: str | None, pairs: list[str] | None) -> dict[str, Any]:
-    """Return the keys of a spec that flags set: KEY=VALUE, the value as in YAML."""
-    from discreet.reading import yaml_values
-
-    found: dict[str, Any] = {}
-    for pair in pairs or []:
-        key, sign, text = pair.partition("=")
-        if not (key and sign):
-            raise InputError("cli.set_pair", given=pair)
-        found[key.strip()] = yaml_values(text, f"--set {key}")
-    if source is not None:
-        # A path typed at a prompt is meant from where one stands, not from the spec's folder.
-        found["source"] = source if "://" in source else str(Path(source).resolve())
-    return found
 
 
 @described("release")
@@ -123,7 +116,7 @@ def release(
     as_opendp: Path | None = None,
     keys_from: Path | None = None,
     source: str | None = None,
-    set_: Annotated[list[str] | None, typer.Option("--set")] = None,
+    set_: SetKeys = None,
     png: Path | None = None,
     as_json: Json = False,
 ) -> None:
@@ -139,7 +132,7 @@ def release(
         _write_script(file, as_opendp, keys_from, as_json)
         return
     run: dict[str, Any] = {"plan_id": plan, "next_slot": next_slot, "key": key, "retry": retry}
-    run |= {"keys_from": keys_from, "changes": _changes(source, set_)}
+    run |= {"keys_from": keys_from, "changes": changes_in(set_, source)}
     asks = not yes and at_terminal()
     made = release(
         file,
@@ -293,6 +286,7 @@ def rehearse(
     limit: list[int] | None = None,
     repeats: int = 10,
     keys_from: Path | None = None,
+    set_: SetKeys = None,
     png: Path | None = None,
     as_json: Json = False,
 ) -> None:
@@ -300,7 +294,8 @@ def rehearse(
     from discreet.releases.checking import rehearse
 
     draw = charted(png, "rehearsal_chart")
-    found = rehearse(file, twin, limits=limit, repeats=repeats, keys_from=keys_from)
+    how: dict[str, Any] = {"limits": limit, "repeats": repeats, "keys_from": keys_from}
+    found = rehearse(file, twin, **how, changes=changes_in(set_))
     draw(found)
     shown = []
     for row in found.rows:

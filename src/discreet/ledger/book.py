@@ -95,6 +95,8 @@ class Ledger:
     """An append-only, hash-chained ledger of privacy budget."""
 
     def __init__(self, store: Store, clock: Clock = _now) -> None:
+        if not isinstance(store, Store):
+            raise InputError("ledger.open_it", kind=type(store).__name__)
         self._store = store
         self._clock = clock
         # The last release charged here, and its account: what to look up, never what to trust.

@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
 from typing import Any
 
+from discreet.beliefs.prior import check_probability
 from discreet.errors import InputError, ToleranceError
 from discreet.guarantees import Adjacency
 from discreet.outside import load_from_outside
@@ -36,7 +37,7 @@ from discreet.promises.box import Box, priors
 from discreet.promises.dependence import Dependence
 from discreet.promises.formula import refuse_comma
 from discreet.promises.promise import Promise, PromiseLike, Surety, promised
-from discreet.promises.shapes import AllOf
+from discreet.promises.shapes import AllOf, Function
 from discreet.promises.tolerance import DEPENDENCE, OF_WHOM, PRIORS, SHAPES, SURETY, Tolerance
 from discreet.promises.unit import PERSON, Unit
 from discreet.reading import like, share_of, text_of, yaml_values
@@ -115,6 +116,9 @@ def promise_from(
     given = _given(keys)
     if thing is None:
         return promise_in(given, folder)
+    if callable(thing):
+        declared = {key: given.pop(key) for key in ("monotone_p", "monotone_q") if key in given}
+        thing = Function(thing, **declared)
     twice = sorted((shape_keys() | PRIORS | {"prior"}) & set(given))
     if twice:
         raise InputError("promises.beside_a_promise", key=twice[0])
@@ -165,6 +169,8 @@ def _with_prior(given: dict[str, Any]) -> dict[str, Any]:
     prior = given.pop("prior")
     if Adjacency.of(given.get("adjacency", "add-remove")) is not Adjacency.ADD_REMOVE:
         raise ToleranceError("promises.prior_not_protected", adjacency=given["adjacency"])
+    if given.get("about") == "value" and not {"p", "q", "box"} & set(given):
+        raise ToleranceError("promises.prior_of_a_value", prior=check_probability("prior", prior))
     if {"p", "q", "box"} & set(given) or given.get("about") not in (None, "membership"):
         raise ToleranceError("promises.prior_and_others")
     given.pop("about", None)

@@ -257,13 +257,15 @@ def rehearse(
     repeats: int = 10,
     folder: str | Path | None = None,
     keys_from: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> Rehearsal:
     """Make the release on a twin with different limits of rows, and compare bias with noise.
 
     `twin` is a file, or data as for `release(data=…)`: public or invented, never the protected
-    ones. Nothing is charged or stored, and no ledger is needed.
+    ones. Nothing is charged or stored, and no ledger is needed. `changes` set keys of the spec, as
+    in `release`.
     """
-    asked = load(spec, folder=folder, keys_from=keys_from)
+    asked = load(spec, folder=folder, keys_from=keys_from, changes=changes)
     require_own(asked)
     if asked.protect.rows is None:
         raise InputError("releases.rehearse.record")

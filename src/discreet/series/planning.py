@@ -174,6 +174,8 @@ def plan(
     True
     """
     if isinstance(promise, int) and not isinstance(promise, bool):
+        if isinstance(releases, int):
+            raise InputError("series.releases_twice", first=promise, second=releases)
         promise, releases = releases, promise
     if not isinstance(releases, int | None):
         raise InputError("series.releases_not_whole", releases=releases)

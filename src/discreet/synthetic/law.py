@@ -200,6 +200,11 @@ class Synthesizer:
         relative = np.array(self.weights, float) if self.weights else np.ones(self.cells)
         return np.asarray(float(self.alpha) * relative)
 
+    def prior_share(self, n: int | None) -> float | None:
+        """Return the share of a file that comes from the blur, Kα/(n + Kα); None without n."""
+        blur = float(self.alphas.sum())
+        return None if n is None else blur / (n + blur)
+
     def guarantee(self, adjacency: str) -> PureDP:
         """Return what the draws promise under that adjacency (the same ε under either)."""
         return PureDP(self.epsilon, adjacency=adjacency)  # type: ignore[arg-type]

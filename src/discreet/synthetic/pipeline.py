@@ -27,7 +27,7 @@ from discreet.guarantees import PureDP
 from discreet.lazily import missing
 from discreet.numerics import double_above
 from discreet.promises import delta_in
-from discreet.rounding import FIGURES, number
+from discreet.rounding import FIGURES, number, percent
 from discreet.statements import PRIORS, compared_lines, learned_lines, promise_lines
 from discreet.statements.tables import flat
 from discreet.synthetic import files
@@ -87,11 +87,8 @@ class Synthesis(Tabular):
 
     @property
     def prior_share(self) -> float | None:
-        """The share of the file that comes from the blur, Kα/(n + Kα); None if n is not public."""
-        if self.n is None:
-            return None
-        blur = float(self.synthesizer.alphas.sum())
-        return blur / (self.n + blur)
+        """The share of the file that comes from the blur; None if n is not public."""
+        return self.synthesizer.prior_share(self.n)
 
     def expected_shares(self, shares: Sequence[float] = _SHARES) -> list[dict[str, float]]:
         """Return what true shares of one cell would look like in the file: none if n is not public.
@@ -445,6 +442,15 @@ def _description(
     }
 
 
+def _blur(share: float | None) -> str:
+    """Say how much of a file is blur, and what that does to what is computed from it."""
+    said = say("synthetic.statement.blur_unknown")
+    if share is not None:
+        parts = {"share": percent(share, "up", 1), "kept": percent(1 - share, "down", 1)}
+        said = say("synthetic.statement.blur", **parts)
+    return f"{said} {say('synthetic.statement.models')}"
+
+
 def _statement(
     spec: SyntheticSpec, law: Synthesizer, cells: Cells, facts: Mapping[str, Any], promised: bool
 ) -> str:
@@ -456,6 +462,7 @@ def _statement(
     lines = [
         say("synthetic.statement.title", purpose=flat(spec.purpose)),
         say("synthetic.statement.records", columns=columns, alpha=float(law.alpha), **made),
+        _blur(law.prior_share(spec.n)),
     ]
     if promised:
         size = say("synthetic.statement.size_unknown") if spec.n is None else spec.n
