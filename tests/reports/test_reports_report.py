@@ -107,9 +107,13 @@ def test_the_verdict_names_the_file_that_was_changed(pure: Made, tmp_path: Path)
         ("statement.md", r"^# [^:]*: (.*?)\n", "the weather"),
         ("statement.md", r"\*\*Made\*\*: (\d{4})", "2001"),
         ("statement.md", r"\*\*Account\*\*: (people)", "others"),
+        ("statement.md", r"\n(- \*\*Other sources\.\*\*[^\n]*\n)", ""),
+        ("statement.md", r"- \*\*Other sources\.\*\* ([^\n]*)\n", "All are covered."),
+        ("report.html", r"(<li><strong>Other sources.*?</li>)", ""),
+        ("report.html", r"(<ul class=.plain.>.*?</ul>)", ""),
     ],
 )
-def test_what_was_charged_when_and_why_is_what_the_ledger_says(
+def test_what_was_charged_and_what_is_not_covered_is_what_the_statement_says(
     mixed: Made, tmp_path: Path, name: str, pattern: str, new: str
 ) -> None:
     """Though the manifest was written anew to fit, and without the ledger."""

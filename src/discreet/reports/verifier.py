@@ -2128,6 +2128,14 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
             good,
             f"report.html and statement.md have this promise in each of its places: {sentence}",
         )
+    missing = statement["not_covered"]
+    written = "\n".join(f"- **{flat(one['name'])}.** {flat(one['text'])}" for one in missing)
+    sections = [one.strip("\n") for one in re.split(r"^## .*$", text, flags=re.MULTILINE)]
+    yield written in sections, "statement.md has every line on what is not covered"
+    listed = re.findall(r'<ul class="plain">(.*?)</ul>', whole, re.DOTALL)
+    listed = re.findall(r"<li><strong>(.*?)\.</strong> [^<]+</li>", "".join(listed), re.DOTALL)
+    same = [html.unescape(one) for one in listed] == [one["name"] for one in missing]
+    yield same, "report.html has every line on what is not protected"
     spending, guarantee = statement["spending"], statement["guarantee"]
     told = dict(spending)
     if release is not None and guarantee["kind"] != "none":
