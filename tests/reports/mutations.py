@@ -43,10 +43,10 @@ TEXTS = {
     ),
 }
 # Of what people read, these numbers are in names and explanations: hashes, dates, names, versions,
-# theorems, the prior at which a promise is tightest, thresholds, and numbers of rows.
+# theorems, thresholds, and numbers of rows.
 NO_FIGURES = re.compile(
     r"<style.*?</style>|<svg.*?</svg>|<[^>]*>|\w*[a-z_]\d\w*|\w*\d[a-z]\w*|[0-9a-f]{64}|SHA-256"
-    r"|\d{4}-\d\d-\d\d(T[\d:+]+)?|(Discreet|discreet|opendp|Theorem) [\d.]+|in the data at [\d.]+ %"
+    r"|\d{4}-\d\d-\d\d(T[\d:+]+)?|(Discreet|discreet|opendp|Theorem) [\d.]+"
     r"|threshold of [\d,]+|(?<=<th scope=\"row\">)\d+(?=</th>)",
     re.DOTALL,
 )

@@ -158,6 +158,24 @@ def test_an_account_with_nothing_spent_and_one_that_is_altered(tmp_path: Path) -
         discreet.report(account="nobody", ledger=url)
 
 
+def test_two_ledgers_in_one_folder_do_not_overwrite_each_others_report(tmp_path: Path) -> None:
+    found = []
+    for name in ("one", "two", "one"):
+        url = f"sqlite:///{tmp_path / name}.db"
+        ledger = Ledger.open(url)
+        if not found or name != "one":
+            terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+            ledger.open_account("people", cap=PureDP(3.0), approver=name, reason="test", **terms)
+        found.append(discreet.report(account="people", ledger=url))
+        assert found[-1].folder.name.startswith("account-people-")
+    one, two, again = found
+    assert (
+        (one.folder, one.manifest) == (again.folder, again.manifest) != (two.folder, two.manifest)
+    )
+    for made, name in ((one, "one"), (two, "two")):
+        assert answered(made.folder, f"sqlite:///{tmp_path / name}.db")["problems"] == []
+
+
 def test_the_command_and_what_it_refuses(made: Made, tmp_path: Path) -> None:
     def run(*arguments: str) -> int:
         with pytest.raises(SystemExit) as ended:

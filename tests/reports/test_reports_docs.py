@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from stories import Made, reported
@@ -45,3 +47,12 @@ def test_the_page_on_the_report_has_the_hash_of_the_current_verifier() -> None:
     script = Path(verifier.__file__).read_bytes()
     row = f"| {discreet.__version__} | `{hashlib.sha256(script).hexdigest()}` |"
     assert row in (DOCS / "report.md").read_text(encoding="utf-8")
+
+
+def test_the_commands_on_the_pages_print_that_hash() -> None:
+    for page in ("report.md", "guides/regulator.md"):
+        text = (DOCS / page).read_text(encoding="utf-8")
+        (told,) = re.findall(r'python3 -I -c "(import hashlib.*?)"', text)
+        command = [sys.executable, "-I", "-c", told, verifier.__file__]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert f"| `{done.stdout.strip()}` |" in (DOCS / "report.md").read_text(encoding="utf-8")

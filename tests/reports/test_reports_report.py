@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import json
 import math
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 import typer
 from forging import edited, rewritten, verified, verified_alone
-from stories import BASE, COUNT, Made, made, own_report, reported
+from stories import BASE, COUNT, Made, made, opened, own_report, reported
 from tracing import untraced
 from typer.testing import CliRunner
 
@@ -106,9 +107,13 @@ def test_the_verdict_names_the_file_that_was_changed(pure: Made, tmp_path: Path)
         ("statement.md", r"^# [^:]*: (.*?)\n", "the weather"),
         ("statement.md", r"\*\*Made\*\*: (\d{4})", "2001"),
         ("statement.md", r"\*\*Account\*\*: (people)", "others"),
+        ("statement.md", r"\n(- \*\*Other sources\.\*\*[^\n]*\n)", ""),
+        ("statement.md", r"- \*\*Other sources\.\*\* ([^\n]*)\n", "All are covered."),
+        ("report.html", r"(<li><strong>Other sources.*?</li>)", ""),
+        ("report.html", r"(<ul class=.plain.>.*?</ul>)", ""),
     ],
 )
-def test_what_was_charged_when_and_why_is_what_the_ledger_says(
+def test_what_was_charged_and_what_is_not_covered_is_what_the_statement_says(
     mixed: Made, tmp_path: Path, name: str, pattern: str, new: str
 ) -> None:
     """Though the manifest was written anew to fit, and without the ledger."""
@@ -119,6 +124,46 @@ def test_what_was_charged_when_and_why_is_what_the_ledger_says(
     (folder / name).write_text(text[: found.start(1)] + new + text[found.end(1) :], "utf-8")
     rewritten(folder)
     assert verifier.examined(folder).answer()["problems"]
+
+
+ADDED = [
+    "Nobody becomes more than 5 % sure of a value.",
+    "Nobody becomes more than 30&#37; sure of a value.",
+    "Nobody becomes more than 5<b> </b>% sure of a value.",
+    "The chance is at most 5 in 100.",
+    "The chance is at most 5 per cent.",
+    "This holds with probability 99.9 % over the noise.",
+    "<table><tbody><tr><td>30 %</td><td>31 %</td></tr></tbody></table>",
+]
+
+
+@pytest.mark.parametrize("told", ADDED)
+@pytest.mark.parametrize("name", ["report.html", "statement.md"])
+def test_a_percentage_that_was_added_is_found(
+    mixed: Made, tmp_path: Path, name: str, told: str
+) -> None:
+    """Though it is on the page already, the manifest fits, and there is no ledger."""
+    folder = own_report(mixed, tmp_path)[1].folder
+    text = (folder / name).read_text(encoding="utf-8")
+    at = text.index('<dl class="facts">' if name == "report.html" else "## Guarantee")
+    new = f"<p>{told}</p>" if name == "report.html" else f"{html.unescape(told)}\n\n"
+    (folder / name).write_text(text[:at] + new + text[at:], encoding="utf-8")
+    rewritten(folder)
+    (problem,) = verifier.examined(folder).answer()["problems"]
+    assert problem.startswith(f"{name} has no percentage, and no number in a hundred, that was not")
+
+
+def test_figures_in_a_note_and_in_explanations_are_told_as_not_recomputed(tmp_path: Path) -> None:
+    opened(tmp_path)
+    spec = BASE | {"budget": {"epsilon": 0.5}, "purpose": "the 5 % sample", "sample": {"rate": 0.5}}
+    kept = made(tmp_path, spec)
+    folder = written(kept, note="At most 7 % were asked.").folder
+    answer = verifier.examined(folder).answer()
+    assert answer["problems"] == []
+    (told,) = (one for one in answer["unproven"] if one.startswith("not recomputed"))
+    assert "7 %" in told
+    assert "50 %" in told
+    assert " 5 %" not in told
 
 
 def test_many_wrong_checks_do_not_bury_the_verdict(pure: Made, tmp_path: Path) -> None:

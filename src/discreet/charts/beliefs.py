@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import altair as alt
 
-from discreet.beliefs import Bounds, explain
+from discreet.beliefs import Bounds, Prior, explain
 from discreet.beliefs.belief import Belief
 from discreet.beliefs.bounds import posterior
 from discreet.charts.style import (
@@ -115,20 +115,31 @@ def _band(bounds: alt.Chart, marked: alt.Chart, size: int, **axis: Any) -> list[
 
 
 def before_after_data(
-    guarantee: Any, *, confidence: float | None = None, priors: Sequence[float] = _PRIORS
+    guarantee: Any,
+    *,
+    confidence: float | None = None,
+    priors: Sequence[float] = _PRIORS,
+    about: str | None = None,
 ) -> list[Row]:
-    """Return the bounds on belief at each prior, as `explain` reads them."""
+    """Return the bounds on belief at each prior, as `explain` reads them, or `about` one thing."""
     rows = []
     for p in priors:
-        bounds = explain(guarantee, p, confidence=confidence).posterior
+        prior = p if about is None else Prior.of(p, about)
+        bounds = explain(guarantee, prior, confidence=confidence).posterior
         if bounds is not None:
             rows.append({"prior": p, "lower": bounds.lower, "upper": bounds.upper})
     return rows
 
 
-def before_after(guarantee: Any, *, confidence: float | None = None, marked: float = 0.5) -> Any:
+def before_after(
+    guarantee: Any,
+    *,
+    confidence: float | None = None,
+    marked: float = 0.5,
+    about: str | None = None,
+) -> Any:
     """Draw what anyone may come to believe against what they believed before, with one marked."""
-    rows = before_after_data(guarantee, confidence=confidence)
+    rows = before_after_data(guarantee, confidence=confidence, about=about)
     spot = min(rows, key=lambda row: abs(row["prior"] - marked))
     before, after = f"{spot['prior']:.0%}", percent(spot["upper"], "up")
     mark = rows_of([spot | {"label": say("charts.belief.marked", before=before, after=after)}])

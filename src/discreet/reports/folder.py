@@ -83,7 +83,8 @@ def report(
         raise InputError("reports.folder.of_what")
     if account is not None and ledger is not None:
         books = books_of(account, ledger)
-        name = f"account-{slug(account)}-{digest(account)[:8]}"
+        # Other ledgers in the same folder may have an account of that name.
+        name = f"account-{slug(account)}-{digest(f'{books.ledger.id} {account}')[:8]}"
         base = Path(output).resolve() if output is not None else ledger_folder(ledger)
         return _reported(books, account_statement(books), base / name, {}, ahead(books), note)
     stored = find(str(release_id), ledger=ledger, output=output)

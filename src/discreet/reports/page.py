@@ -426,7 +426,8 @@ def _before_after(statement: Statement) -> Picture:
     chart = before_after(
         statement.stored.total(),
         confidence=min(row["holds_with"], 1 - 1e-12),
-        marked=row["p"],
+        marked=row["q"] if row["about"] == "value" else row["p"],
+        about=row["about"],
     )
     rows = tuple(
         (

@@ -1642,24 +1642,25 @@ def up_to(x: float) -> str:
     return f"{nearest:.1f}".removesuffix(".0") + " %"
 
 
+def learned_rows(learned: dict[str, Any]) -> list[list[str]]:
+    """The rows of the table that people read, as its cells."""
+    rows, names = learned["rows"], ("membership", "value", "both", "guess")
+    columns = [name for name in names if any(row[name] is not None for row in rows)]
+    return [
+        ["–" if row[name] is None else up_to(row[name]) for name in ("prior", *columns)]
+        for row in rows
+    ]
+
+
 def check_shown(statement: dict[str, Any], folder: Path) -> Check:
     """The table that people read, in Markdown and on the page, has the figures of the statement."""
     if statement["learned"] is None:
         return
-    rows = statement["learned"]["rows"]
-    columns = [
-        name
-        for name in ("membership", "value", "both", "guess")
-        if any(row[name] is not None for row in rows)
-    ]
     texts = {
         "statement.md": re.sub(r" *\| *", "|", text_of(folder / "statement.md")),
         "report.html": re.sub(r"\|+", "|", plain(text_of(folder / "report.html"))),
     }
-    wanted = []
-    for row in rows:
-        cells = ["–" if row[name] is None else up_to(row[name]) for name in columns]
-        wanted.append("|".join(["", up_to(row["prior"]), *cells, ""]))
+    wanted = ["|".join(["", *cells, ""]) for cells in learned_rows(statement["learned"])]
     for name, text in texts.items():
         yield all(row in text for row in wanted), f"the table in {name} has these figures"
 
@@ -2071,6 +2072,17 @@ def same_accuracy(rows: list[dict[str, Any]], table: list[list[str]], written: A
     return good
 
 
+def belief_rows(statement: dict[str, Any]) -> tuple[list[list[str]], list[list[str]]]:
+    """The table of joining, and the one beside the chart of beliefs, as their cells."""
+    rows = sorted(statement["risk"]["beliefs"], key=lambda row: float(row["p"] * row["q"]))
+    joined = [row for row in rows if row["joined"] is not None]
+    drawn = [one for one in rows if one["about"] == headline(statement)["about"]]
+    return (
+        [[up_to(r["p"] * r["q"]), up_to(r["joined"])] for r in joined],
+        [[up_to(r["p"] * r["q"]), down_to(r["lower"]), up_to(r["upper"])] for r in drawn],
+    )
+
+
 def check_tables(statement: dict[str, Any], folder: Path) -> Check:
     """The tables of both pages, and the lines on spending, have the figures of the statement."""
     page, text = text_of(folder / "report.html"), text_of(folder / "statement.md")
@@ -2080,13 +2092,9 @@ def check_tables(statement: dict[str, Any], folder: Path) -> Check:
     }
     risk, wanted = statement["risk"], {}
     if risk is not None:
-        rows = sorted(risk["beliefs"], key=lambda row: float(row["p"] * row["q"]))
-        joined = [row for row in rows if row["joined"] is not None]
-        wanted["joining"] = [[up_to(r["p"] * r["q"]), up_to(r["joined"])] for r in joined]
+        wanted["joining"], chart = belief_rows(statement)
         row = headline(statement)
         x, most = row["p"] * row["q"], row["upper"]
-        rows = [one for one in rows if one["about"] == row["about"]]
-        chart = [[up_to(r["p"] * r["q"]), down_to(r["lower"]), up_to(r["upper"])] for r in rows]
         drawn = shown["report.html"][0]
         titles = re.findall(r"Of a hundred: (\S+) before, at most (\S+) after", plain(page))
         told = [(f"{100 * x:.6g}", f"{two_figures(most):g}")]
@@ -2132,6 +2140,14 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
             good,
             f"report.html and statement.md have this promise in each of its places: {sentence}",
         )
+    missing = statement["not_covered"]
+    written = "\n".join(f"- **{flat(one['name'])}.** {flat(one['text'])}" for one in missing)
+    sections = [one.strip("\n") for one in re.split(r"^## .*$", text, flags=re.MULTILINE)]
+    yield written in sections, "statement.md has every line on what is not covered"
+    listed = re.findall(r'<ul class="plain">(.*?)</ul>', whole, re.DOTALL)
+    listed = re.findall(r"<li><strong>(.*?)\.</strong> [^<]+</li>", "".join(listed), re.DOTALL)
+    same = [html.unescape(one) for one in listed] == [one["name"] for one in missing]
+    yield same, "report.html has every line on what is not protected"
     spending, guarantee = statement["spending"], statement["guarantee"]
     told = dict(spending)
     if release is not None and guarantee["kind"] != "none":
@@ -2182,6 +2198,98 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     same = len(adds) == 1 and {*NUMBER.findall(rest)} <= numbers
     same = same and adds[0] in flat(page.replace("|at most ", "\0")).split("\0", 1)[-1]
     yield same, "both pages tell what one unit adds at most"
+
+
+SHARE = re.compile(
+    r"(?<![\w.,])\d[\d,]*(?:\.\d+)?[\s|*_]*(?:[%‰％]|per ?cent\b|in (?:1[0,]*0|a hundred)\b)",
+    re.IGNORECASE,
+)
+NOTE = re.compile(r"<p>Note: ((?:(?!<p\b).)*)</p></header>", re.DOTALL)
+
+
+def strings_in(said: Any) -> Iterator[str]:
+    """Every text in a JSON value, names included."""
+    if isinstance(said, str):
+        yield said
+    elif isinstance(said, (dict, list)):
+        for one in [*said, *said.values()] if isinstance(said, dict) else said:
+            yield from strings_in(one)
+
+
+def check_added(statement: dict[str, Any], release: dict[str, Any] | None,
+                evidence: dict[str, Any], folder: Path) -> Check:  # fmt: skip
+    """No page has a percentage, or a number in a hundred, that no other check accounts for.
+
+    What stands in an explanation of the statement, or in the note, is told as not recomputed.
+    """
+    whole, risk = text_of(folder / "report.html"), statement["risk"]
+    bodies = [json.loads(row["body"]) for row in evidence["chain"] if row["body"] is not None]
+    names = {one for one in strings_in([release, bodies]) if SHARE.search(one)}
+    known = {one for one in names if not SHARE.fullmatch(one)}
+    known |= {" ".join(one.split()) for one in known}
+    known |= {one[:1].upper() + one[1:] for one in known}  # in a title
+    known |= {one["sentence"] for one in statement["promises"]}
+    sure = {one["keys"].get("confidence") for one in statement["promises"]} - {None}
+    rows = [] if statement["learned"] is None else learned_rows(statement["learned"])
+    if risk is not None:
+        public = statement["texts"]["public"].split("\n\n")
+        told = re.findall(r'<section id="public".*?</section>', whole, re.DOTALL)
+        told = [plain(one) for one in PARAGRAPH.findall("".join(told))]
+        known |= {*public[-2:], *told[len(public) :]}
+        sure |= {row["holds_with"] for row in risk["beliefs"]}
+        rows += [row for table in belief_rows(statement) for row in table]
+    known |= {f"this holds with probability {percent(one)} over" for one in sure}
+    if release is not None and release.get("table"):
+        known.add(f"intervals that hold with probability {release['interval']} over the noise")
+    for one in statement["promises"]:
+        known.add(f"in the data at {100 * one['binding']['p']:.3g} %")
+        known.add(f"the sensitive value then at {100 * one['binding']['q']:.3g} %")
+    explained = {one for one in strings_in(statement) if SHARE.search(one)} - known
+    noted = NOTE.search(whole)
+    page = re.sub(r"<(style|svg)\b.*?</\1>", "", NOTE.sub("</header>", whole), flags=re.DOTALL)
+    written_text, off = text_of(folder / "statement.md"), statement.get("accuracy") or []
+    left = [plain(noted[1])] if noted else []
+    for name, shown, tables, written in (
+        ("report.html", page, tables_in(page), str),
+        ("statement.md", written_text, tables_written(written_text), flat),
+    ):
+        exact = [one for one in tables if all(len(row) == 3 for row in one)]
+        exact = [rows, *(one for one in exact if same_accuracy(off, one, written))]
+        rest = without_rows(name, shown, [row for table in exact for row in table], names)
+        texts = sorted(map(written, explained), key=len, reverse=True)
+        for one in sorted(known, key=len, reverse=True):
+            rest, *texts = (text.replace(written(one), "") for text in (rest, *texts))
+        for one in filter(SHARE.search, texts):
+            left += [one] if one in rest else []
+            rest = rest.replace(one, "")
+        found = list(SHARE.finditer(rest if written is str else plain(rest)))
+        left += [one[0] for one in found if one[0] in names]
+        odd = [
+            one.string[max(0, one.start() - 60) : one.end()] for one in found if one[0] not in names
+        ]
+        odd = [" ".join(re.split(r"[|\n]+(?=[^|\n]*\w)", one)[-1].split()) for one in odd]
+        what = f"{name} has no percentage, and no number in a hundred, that was not recomputed"
+        yield not odd, ": ".join([what, *(f"“… {one}”" for one in odd[:1])])
+    figures = dict.fromkeys(found[0] for one in left for found in SHARE.finditer(one))
+    if figures:
+        yield None, f"not recomputed, in explanations or the note: {', '.join(figures)}"
+
+
+def without_rows(name: str, text: str, known: list[list[str]], names: set[str]) -> str:
+    """The text of a page, without the rows of tables that are known, and names in the others."""
+
+    def kept(cells: list[str]) -> str:
+        rest = [one for one in cells if not names.issuperset(one.split(" · "))]
+        return "" if cells in known else f"|{'|'.join(rest)}|"
+
+    def row(found: re.Match[str]) -> str:
+        cells = re.findall(r"<t([hd])\b[^>]*>(.*?)</t\1>", found[1], re.DOTALL)
+        return html.escape(kept([plain(one) for _, one in cells]))
+
+    if name == "report.html":
+        return plain(re.sub(r"<tr\b[^>]*>(.*?)</tr>", row, text, flags=re.DOTALL))
+    line = re.compile(r"^\| (.*) \|$", re.MULTILINE)
+    return line.sub(lambda found: kept(found[1].split(" | ")), text)
 
 
 def spent_shown(charges: list[dict[str, Any]], page: str) -> bool:
@@ -2433,6 +2541,7 @@ class Report:
         self.note("a sentence", check_sentences(statement, release, account, folder))
         self.note("a table", check_tables(statement, folder))
         self.note("a line", check_lines(statement, release, folder))
+        self.note("a figure", check_added(statement, release, evidence, folder))
         if release is not None:
             page = check_participant(statement, release, account, folder)
             self.note("the participant's page", page)
