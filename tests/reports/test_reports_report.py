@@ -150,7 +150,9 @@ def test_a_percentage_that_was_added_is_found(
     (folder / name).write_text(text[:at] + new + text[at:], encoding="utf-8")
     rewritten(folder)
     (problem,) = verifier.examined(folder).answer()["problems"]
-    assert problem.startswith(f"{name} has no percentage, and no number in a hundred, that was not")
+    assert problem.startswith(
+        f"{name}: every percentage, and number in a hundred, was recomputed, "
+    )
 
 
 def test_figures_in_a_note_and_in_explanations_are_told_as_not_recomputed(tmp_path: Path) -> None:

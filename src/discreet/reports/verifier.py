@@ -2268,8 +2268,8 @@ def check_added(statement: dict[str, Any], release: dict[str, Any] | None,
             one.string[max(0, one.start() - 60) : one.end()] for one in found if one[0] not in names
         ]
         odd = [" ".join(re.split(r"[|\n]+(?=[^|\n]*\w)", one)[-1].split()) for one in odd]
-        what = f"{name} has no percentage, and no number in a hundred, that was not recomputed"
-        yield not odd, ": ".join([what, *(f"“… {one}”" for one in odd[:1])])
+        what = f"{name}: every percentage, and number in a hundred, was recomputed"
+        yield not odd, ", but not ".join([what, *(f"“… {one}”" for one in odd[:1])])
     figures = dict.fromkeys(found[0] for one in left for found in SHARE.finditer(one))
     if figures:
         yield None, f"not recomputed, in explanations or the note: {', '.join(figures)}"
