@@ -20,8 +20,9 @@ from discreet.budgets import choose
 from discreet.cli import loaded
 from discreet.errors import DiscreetError, InputError
 from discreet.rounding import decimal_up
+from discreet.series import plan
 from discreet.series.planning import shown_down
-from discreet.web.forms import percentage, share
+from discreet.web.forms import Filled, as_typed, percentage, share
 from discreet.web.screens import command_of
 from discreet.web.series import MECHANISMS, SeriesAnswer, SeriesForm, beliefs, budgets
 from discreet.web.thread import Thread
@@ -235,3 +236,32 @@ def test_a_promise_for_every_output_is_planned_as_it_was_chosen() -> None:
     assert budgets(state).how.command.endswith("--every-output")
     with pytest.raises(InputError, match="every output"):
         beliefs(state.model_copy(update={"mechanism": "gaussian"}))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"difference": 0.1},
+        {"difference": 0.2, "about": "membership"},
+        {"ratio": 3.0},
+        {"posterior": 0.25, "unless_ratio": 3, "about": "membership"},
+        {"posterior": 0.15, "unless_ratio": 3, "q": 0.05, "about": "value"},
+        {"posterior": 0.2, "q": 0.05, "about": "value"},
+        {"posterior": 0.2, "p": 0.05, "q": 0.6},
+        {"posterior": 0.12, "p": 0.05, "about": "membership"},
+        {"profile": "max(0.25/(p*q), 3)"},
+        {"all": [{"ratio": 3}, {"difference": 0.2}]},
+    ],
+)
+def test_a_promise_that_comes_along_is_planned_whole(client: Any, keys: dict[str, Any]) -> None:
+    """Where the form cannot say it, the budget was that of another limit, and larger."""
+    promise = keys | {"every_output": True}
+    thread = Thread.saying(tolerance=promise)
+    form = Filled.of(SeriesForm, as_typed(SeriesForm.begun(thread)))
+    assert form.problems == {}
+    found = budgets(form.state)
+    each = plan(promise, 12, mechanism="geometric").budgets[0]
+    assert found.headline == f"ε = {shown_down(each)}"
+    page = client.get(thread.to("/series")).text
+    assert found.headline in page
+    assert ('name="keeps"' in page) == bool(form.state.keeps)

@@ -21,7 +21,7 @@ from discreet.rounding import decimal_up
 from discreet.series import Horizon, Plan, horizon, plan
 from discreet.series.planning import shown_down
 from discreet.statements.presenter import bound_text, time_text
-from discreet.web.forms import Choice, Form, Number, filled, percentage, share
+from discreet.web.forms import Choice, Form, Number, Text, filled, percentage, share
 from discreet.web.screens import REFUSED, How, as_yaml, command_of, how, yaml_file
 from discreet.web.thread import Thread, link
 from discreet.words import say
@@ -65,16 +65,24 @@ class SeriesForm(Form):
     confidence: Annotated[float, Number(above=0, high=100, unit="percent")] = 99.0
     sided: Annotated[str, Choice(("two", "one"))] = "two"
     delta: Annotated[float | None, Number(above=0, below=1, optional=True)] = None
+    keeps: Annotated[str, Text(4_000)] = ""
+    """A promise that the budgets keep in place of the limit."""
 
     @classmethod
     def begun(cls, thread: Thread) -> dict[str, Any]:
-        """Begin with the promise that came along: the same limit, and a twelfth of its budget."""
+        """Begin with the promise that came along: the same limit, and a twelfth of its budget.
+
+        One that says more than a limit of this form is kept as it is.
+        """
         keys, budget = thread.keys(), thread.budget()
         said: dict[str, Any] = {}
-        if "posterior" in keys and "p" in keys and "unless_ratio" not in keys:
+        sure = {"every_output", "confidence", "sided", "delta"}
+        if keys.keys() - sure == {"posterior", "p", "about"} and keys["about"] == "membership":
             said = {"before": percentage(keys["p"]), "limit": percentage(keys["posterior"])}
-        elif "difference" in keys:
+        elif keys.keys() - sure == {"difference", "about"} and keys["about"] == "membership":
             said = {"about": "difference", "limit": percentage(keys["difference"])}
+        elif keys:
+            said = {"keeps": thread.promise}
         each = shown_down(min(budget["epsilon"], 1e3) / 12) if budget.get("epsilon") else None
         if each is None or budget.get("delta"):
             return said
@@ -134,14 +142,16 @@ class SeriesForm(Form):
 
     def plan_flags(self) -> dict[str, Any]:
         """Return the flags of `discreet plan` that ask for the budget of each release."""
+        kept = Thread.of({"promise": self.keeps}).keys()
+        total = {"delta_total": kept.pop("delta", None) or self.delta}
         asked = {
             "releases": self.releases,
-            **self.promise_keys(),
+            **(kept or self.promise_keys()),
             "mechanism": self.noise,
             "budget": "rho" if self.mechanism == "rho" else None,
             "delta_each": self.delta_each if self.mechanism == "epsilon" else None,
         }
-        return _given(asked | self._surely("delta_total"))
+        return _given(asked | (total if kept else self._surely("delta_total")))
 
     def surely(self) -> dict[str, Any]:
         """Return how surely it is kept, as keys of a promise: with 100 %, for every output."""
@@ -320,7 +330,7 @@ def budgets(state: SeriesForm) -> Budgets:
     flags = state.plan_flags()
     found: dict[str, Plan] = {}
     slow = state.slow_below is not None and state.releases > _SLOW_PLAN_MOST
-    for strength in _strengths(state):
+    for strength in STRENGTHS[:1] if "every_output" in flags else _strengths(state):
         if slow:
             break
         one = plan(**flags, strength=strength)  # type: ignore[arg-type]
@@ -330,7 +340,8 @@ def budgets(state: SeriesForm) -> Budgets:
     if not found:
         found["generic"] = plan(**flags, strength="generic")
     quoted = found["curve" if "curve" in found else "generic"]
-    notes = [quoted.accumulation.accumulates]
+    kept = say(f"web.series.{'promise' if state.keeps else 'limit'}_kept")
+    notes = [kept, quoted.accumulation.accumulates]
     if slow:
         notes.append(say("web.series.takes_longer", command=command_of("plan", flags)))
     return Budgets(
@@ -400,12 +411,14 @@ def _how_horizon(state: SeriesForm, found: Horizon) -> How:
 def _how_plan(state: SeriesForm, found: Plan) -> How:
     """Return how the budget of each release is computed."""
     flags = state.plan_flags()
+    flat = not any(isinstance(value, list | dict) for value in flags.values())
+    command = command_of("plan", flags) if flat else "discreet plan --file series.yaml"
     words = [repr(flags.pop("releases"))] + [f"{name}={value!r}" for name, value in flags.items()]
     return how(
-        f"plan_{state.about}",
+        f"plan_{'promise' if state.keeps else state.about}",
         method=found.how,
         python=f"from discreet import plan; plan({', '.join(words)})",
-        command=command_of("plan", state.plan_flags()),
+        command=command,
     )
 
 
