@@ -265,3 +265,6 @@ def test_a_promise_that_comes_along_is_planned_whole(client: Any, keys: dict[str
     page = client.get(thread.to("/series")).text
     assert found.headline in page
     assert ('name="keeps"' in page) == bool(form.state.keeps)
+    # The budget that the form begins with is a twelfth, rounded down: it is kept through twelve.
+    told = "the promise above is kept through 12 releases." in beliefs(form.state).sentence
+    assert told == bool(form.state.keeps)

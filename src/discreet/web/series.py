@@ -7,6 +7,7 @@ looked at in some places only, and where a page should not take the time, the co
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple
 
@@ -267,7 +268,7 @@ def beliefs(state: SeriesForm) -> SeriesAnswer:
         headline=headline,
         when=when,
         releases=state.releases,
-        sentence=_sentence(state, quoted),
+        sentence=" ".join((*_promise_kept(state), _sentence(state, quoted))),
         limit_word=say(f"web.series.limit_{state.about}"),
         strengths=list(found),
         lines=[_line(state, until, series) for until, series in found.values()],
@@ -280,6 +281,15 @@ def beliefs(state: SeriesForm) -> SeriesAnswer:
         link=link("/series", query),
         yaml=link("/series/series.yaml", query),
     )
+
+
+def _promise_kept(state: SeriesForm) -> Iterator[str]:
+    """Say how many releases keep the promise that came along, beside the limit of the form."""
+    kept = Thread.of({"promise": state.keeps}).keys()
+    if kept and state.budget >= (state.slow_below or 0.0):
+        found = horizon(state.each(), **kept, most=2, ceiling=_SEARCHED_MOST)
+        first = found.searched + 1 if found.releases is None else found.releases
+        yield say("web.series.promise_until", releases=first - 1)
 
 
 def _values(state: SeriesForm, series: Horizon) -> dict[int, float]:
