@@ -450,7 +450,20 @@ def test_a_series_under_a_cap_that_allows_more_is_told_with_the_cap(tmp_path: Pa
 def test_a_slot_of_a_plan_tells_its_number(planned: Made) -> None:
     for text in _told(planned):
         assert "This is number 2 of 3 that we plan to publish. The figures here count all" in text
-    assert problems(report(planned.release_id, ledger=planned.ledger).folder) == []
+    folder = report(planned.release_id, ledger=planned.ledger).folder
+    assert problems(folder) == []
+    assert "What may be learned in the end is below" in text_of(folder, "report.html")  # a cap
+
+
+def test_a_plan_that_uses_up_its_account_is_told_as_the_end(tmp_path: Path) -> None:
+    ledger = opened(tmp_path, cap=PureDP(1.5))
+    plan = ledger.register_plan("people", [PureDP(0.5)] * 3, PureDP(1.5), purpose="plan", who="x")
+    one = made(tmp_path, BASE | {"budget": {"epsilon": 0.5}}, plan_id=plan)
+    folder = report(one.release_id, ledger=one.ledger).folder
+    text = text_of(folder, "report.html")
+    assert "This is number 1 of 3 that we plan to publish. The figures here count all" in text
+    assert "This table is about what is out so far" not in text
+    assert problems(folder) == []
 
 
 def test_a_series_that_is_over_tells_what_is_approved_beyond_it(tmp_path: Path) -> None:

@@ -110,7 +110,8 @@ def _reported(
 
     evidence = {"format": 2, "head": books.head, "chain": books.evidence()}
     told = "" if stated.learned is None else later.told(stated.learned.headline)
-    shown = page(stated, pictures(stated), version=__version__, later=told, note=note)
+    how: dict[str, Any] = {"later": told, "final": later.final, "note": note}
+    shown = page(stated, pictures(stated), version=__version__, **how)
     texts = {
         "report.html": shown,
         "statement.json": text_of_json(stated.facts),

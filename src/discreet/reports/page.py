@@ -61,15 +61,16 @@ def page(
     *,
     version: str,
     later: str = "",
+    final: bool = False,
     note: str | None = None,
 ) -> str:
-    """Return the whole report as HTML; `later` says what may still follow."""
+    """Return the whole report as HTML; `later` says what may still follow, if not `final`."""
     identity, shown = statement.facts["identity"], lines_of(statement.facts)
     purpose = purpose_of(statement.facts)
     of_release = statement.release_id is not None
     told = _curator(statement, pictures) if of_release else _history(statement, pictures)
     sections = {
-        "facts": _facts(statement, shown, later),
+        "facts": _facts(statement, shown, "" if final else later),
         "curator" if of_release else "history": told,
         "public": _public(statement, pictures, later),
         "series": _paragraphs([say("reports.page.lead.series")]) + _figure(pictures.get("account")),

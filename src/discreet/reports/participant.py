@@ -67,6 +67,8 @@ class Ahead:
     place: str
     when: str
     total: Guarantee | None
+    final: bool = False
+    """Whether nothing more may follow."""
 
     def told(self, so_far: Belief) -> str:
         """Return it as a paragraph, for someone with the prior of a belief."""
@@ -115,7 +117,7 @@ def ahead(books: Books) -> Ahead:
     end = end.plus(account.spent.minus(end))  # what is spent already, at the least
     both = zip(end.floats("up").values(), account.spent.floats("up").values(), strict=True)
     if all(math.isclose(*pair, rel_tol=1e-12) for pair in both):  # shares are rounded down
-        return Ahead(place, when, None)
+        return Ahead(place, when, None, final=True)
     return Ahead(place or say("reports.series.more"), when, account.promise(end))
 
 

@@ -159,7 +159,9 @@ def books_of(account: str, ledger_url: str) -> Books:
     if problems:
         raise PolicyError("reports.stored.ledger_altered", ledger=ledger.url, problem=problems[0])
     sheet, chain = ledger.show(account), list(ledger.entries())
-    while chain[-1].kind == "report":  # those at the end change nothing that is stated
+    # Reports at the end change nothing that is stated. Entries of other accounts after the last
+    # of this one are not shown, so that their hash, as a head, would vouch for nothing.
+    while chain[-1].kind == "report" or chain[-1].account not in (None, account):
         chain.pop()
     return Books(account=sheet.account, entries=sheet.entries, chain=tuple(chain), ledger=ledger)
 
