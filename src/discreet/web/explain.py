@@ -89,6 +89,8 @@ class PromiseForm(Form):
     adjacency: Annotated[str, Choice(("add-remove", "replace", "local"))] = "add-remove"
     unit: Annotated[str, Text(80, needed=True)] = "one person"
     confidence: Annotated[float, Number(above=0, below=100, unit="percent")] = 99.0
+    believed: ClassVar[str]
+    """The field that has the belief before."""
 
     @classmethod
     def begun(cls, thread: Thread) -> dict[str, Any]:
@@ -104,9 +106,6 @@ class PromiseForm(Form):
         if keys and promise_in(keys).about == "value":
             return said | cls.of_a_value(percentage(named[0] if named else 0.3))
         return said | ({cls.believed: percentage(named[0])} if named else {})
-
-    believed: ClassVar[str]
-    """The field that has the belief before."""
 
     @classmethod
     def of_a_value(cls, before: float) -> dict[str, Any]:

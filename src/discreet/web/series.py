@@ -77,10 +77,10 @@ class SeriesForm(Form):
         """
         keys, budget = thread.keys(), thread.budget()
         said: dict[str, Any] = {}
-        sure = {"every_output", "confidence", "sided", "delta"}
-        if keys.keys() - sure == {"posterior", "p", "about"} and keys["about"] == "membership":
+        what = keys.keys() - {"every_output", "confidence", "sided", "delta"}
+        if what == {"posterior", "p", "about"} and keys["about"] == "membership":
             said = {"before": percentage(keys["p"]), "limit": percentage(keys["posterior"])}
-        elif keys.keys() - sure == {"difference", "about"} and keys["about"] == "membership":
+        elif what == {"difference", "about"} and keys["about"] == "membership":
             said = {"about": "difference", "limit": percentage(keys["difference"])}
         elif keys:
             said = {"keeps": thread.promise}
