@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from discreet.guarantees import ZCDP, PureDP
 from discreet.ledger import Ledger
-from discreet.web.ledger import sheet
+from discreet.promises import promise_in
+from discreet.web.ledger import pictures, sheet
 
 HTML = {"Accept": "text/html"}
 
@@ -182,3 +185,23 @@ def test_a_grant_comes_from_the_page_alone(client: Any, ledger: Ledger) -> None:
         assert answer.status_code == 403
     assert client.post("/ledger/grant", data=MORE).status_code == 422  # nothing was shown
     assert ledger.head == head
+
+
+@pytest.mark.parametrize(
+    ("about", "event", "most"),
+    [("membership", "is in the data", 0.75), ("both", "has the sensitive value", 0.9)],
+)
+def test_the_picture_of_an_account_is_about_what_was_promised(
+    tmp_path: Path, about: str, event: str, most: float
+) -> None:
+    """A promise about both was drawn for being in the data alone: a value may grow further."""
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    promise = promise_in({"ratio": 1000, "about": about, "every_output": True})
+    approved = {"approver": "A", "reason": "b"}
+    ledger.open_account("people", cap=PureDP(2.0), promise=promise, **approved, **terms)
+    ledger.charge("people", PureDP(math.log(3)), purpose="test", who="me")
+    ((_, words, _),) = pictures(sheet("ledger.db", ledger))
+    told = words.replace("\N{NO-BREAK SPACE}", " ")
+    assert f"may be at most {100 * most:.1f} % sure" in told
+    assert event in words
