@@ -147,13 +147,20 @@ def test_a_released_table_has_the_types_of_its_file(spec, people, account, tmp_p
     assert made.to_pandas()["county"].isna().sum() == 1  # the sum has no group
 
 
-@pytest.mark.parametrize("make", [list, tuple, np.array, pd.Series, pl.Series, iter])
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, iter])
 def test_several_priors(make):
     found = discreet.explain(ONE, make([0.1, 0.5]))
     assert isinstance(found, discreet.Beliefs)
     assert [belief.prior.p for belief in found] == [0.1, 0.5]
     assert found[1] == discreet.explain(ONE, 0.5)
     assert found.to_columns()["posterior.upper"] == [one.posterior.upper for one in found]
+
+
+def test_a_pair_of_numbers_may_be_one_prior_or_two():
+    with pytest.raises(InputError, match=r"Prior\(0.5, 0.1\) for one .* \[0.5, 0.1\] for two"):
+        discreet.explain(ONE, (0.5, 0.1))
+    assert len(discreet.explain(ONE, (0.5, 0.1, 0.3))) == 3
+    assert len(discreet.explain(ONE, (discreet.Prior(0.5), discreet.Prior(0.1)))) == 2
 
 
 def test_several_priors_with_values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from importlib import import_module
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from discreet.composition import loss_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
+from discreet.reports.sentences import sentence
 from soaking import examples
 
 fixed = settings(derandomize=True, deadline=None, max_examples=examples(60))
@@ -243,3 +245,86 @@ class TestWithAPromise:
         assert explain(choose(ratio=3), Prior(0.05)).note is None
         several = explain(choose(ratio=3), [0.05, Prior(0.05)])
         assert [one.note for one in several] == [belief.note, None]
+        assert several.to_columns()["note"] == [belief.note, None]
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            *({}, {"delta": 1e-6}, {"delta": 1e-4, "sided": "one"}, {"related": 3}),
+            *({"odds": 1.5, "chain": True}, {"related": 2, "delta": 1e-6}),
+        ],
+    )
+    @pytest.mark.parametrize("about", ["value", "both", "membership"])
+    def test_without_a_prior_all_that_it_is_about_counts(
+        self, about: str, more: dict[str, Any]
+    ) -> None:
+        """The bounds over all priors were those of being in, whatever the promise is about."""
+        choice = choose({"ratio": 3} | ({} if about == "both" else {"about": about}) | more)
+        belief = explain(choice)
+        assert belief.note is None
+        most = math.tanh(math.log(3) / 4)
+        if about == "both" and {"related", "delta"} <= set(more):  # falls bind
+            assert belief.ratio.upper < 3
+            assert -most < belief.difference.lower < -most / 2
+        else:
+            assert belief.ratio.upper == pytest.approx(3, rel=0.02)
+            assert belief.difference.upper == pytest.approx(most, rel=0.02)
+        assert "all priors, q=1" in repr(belief) or about != "membership"
+        ps = (1.0,) if about == "value" else (1e-6, 0.2, 0.5, 0.99, 1.0)
+        qs = (1.0,) if about == "membership" else (1e-6, 0.2, 0.37, 0.5)
+        for p, q in product(ps, qs):
+            one = explain(choice, Prior(p, q))
+            assert one.ratio.upper <= belief.ratio.upper * (1 + 1e-9)
+            assert one.difference.upper <= belief.difference.upper * (1 + 1e-9)
+            if "delta" not in more:
+                assert one.ratio.lower >= belief.ratio.lower * (1 - 1e-9)
+                assert one.difference.lower >= belief.difference.lower * (1 + 1e-9)
+
+    def test_without_a_prior_under_replace_one_step_is_the_change_of_a_value(self) -> None:
+        belief = explain(choose(ratio=3, adjacency="replace"))
+        assert belief.ratio.upper == pytest.approx(3)
+        assert belief.note is None
+
+    def test_the_words_are_about_it_too(self) -> None:
+        assert "sensitive" in sentence(explain(choose(ratio=3)))
+        assert "sensitive" not in sentence(explain(choose(ratio=3, about="membership")))
+
+    @pytest.mark.parametrize(
+        ("fixed", "prior", "told"),
+        [
+            ({"p": 0.5}, Prior(0.5, 0.3), "has p = 0.5"),
+            ({"q": 0.2}, Prior(0.3, 0.2), "has q = 0.2"),
+            ({}, Prior(0.3), "leaves p and q open"),
+        ],
+    )
+    def test_a_number_is_what_the_promise_leaves_open(
+        self, fixed: dict[str, Any], prior: Prior, told: str
+    ) -> None:
+        choice = choose(posterior=0.25, unless_ratio=3, **fixed)
+        belief = explain(choice, 0.3)
+        assert belief.prior == prior
+        assert told in (belief.note or "")
+        assert explain(choice, [0.3])[0] == belief
+
+    def test_related_units_fall_and_rise_at_once(self) -> None:
+        """The bound was narrower than the promise that it was chosen for."""
+        keys = {"posterior": 0.12, "p": 0.05, "about": "membership", "related": 2}
+        belief = explain(choose(keys | {"delta": 1e-4}), 0.05)
+        assert belief.posterior is not None
+        assert belief.posterior.upper == pytest.approx(0.12, rel=1e-9)
+        assert belief.holds_with == 0.99
+
+    def test_a_pair_is_no_belief_in_staying_out(self) -> None:
+        for wrong in (Prior(0.5, 0.1), "0.5", None, [Prior(0.5)]):
+            with pytest.raises(InputError, match="between 0 and 1"):
+                join(choose(ratio=3), wrong)  # type: ignore[arg-type]
+
+
+def test_without_a_promise_the_answer_says_that_it_is_about_being_in() -> None:
+    for subject in (PureDP(0.5), ApproxDP(0.5, 1e-6), ZCDP(0.1), Gaussian(5.0)):
+        belief = explain(subject)
+        assert "about being in the data" in (belief.note or "")
+        assert "all priors, q=1" in repr(belief)
+    assert explain(PureDP(0.5), 0.3).note is None
+    assert explain(PureDP(0.5, adjacency="replace")).note is None
+    assert explain(PureDP(0.5), counts_sensitive_only=True).note is None

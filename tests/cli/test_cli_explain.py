@@ -8,6 +8,17 @@ from typer.testing import CliRunner
 from discreet.cli.explain import explain
 
 
+def test_without_a_prior_it_says_what_it_is_about() -> None:
+    """All priors of being in the data: a value is two steps away, and that was not said."""
+    app = typer.Typer()
+    app.command()(explain)
+    for flags in (["--epsilon", "0.5"], ["--rho", "0.1"]):
+        shown = CliRunner().invoke(app, flags).stdout
+        assert "about being in the data, with the value known (q = 1)" in shown
+        told = CliRunner().invoke(app, [*flags, "--prior", "0.3"]).stdout
+        assert "two steps count" not in told
+
+
 def test_joining_is_told_apart_from_before_and_after() -> None:
     """The same ε gives several numbers for 30 in 100: a sentence says how they differ."""
     app = typer.Typer()

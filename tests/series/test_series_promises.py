@@ -465,3 +465,32 @@ class TestPython:
         assert found.accumulation.unit == "one flight"
         assert found.assumptions.unit.startswith("one flight")
         assert horizon(PureDP(0.1), choice).assumptions.unit.startswith("one flight")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"growth": 1.1},
+        {"delta_each": 1e-8},
+        {"budget": "rho"},
+        {"mechanism": "gaussian"},
+        {"mechanism": "geometric", "confidence": 0.99},
+        {"odds": 1.5, "chain": True},
+        {"related": 2, "budget": "rho"},
+    ],
+)
+@pytest.mark.parametrize("about", ["membership", "value"])
+def test_a_plan_is_explained_with_its_promise(about: str, how: dict[str, Any]) -> None:
+    own = "q" if about == "value" else "p"
+    year = plan({"posterior": 0.5, own: 0.3, "about": about}, releases=12, **how)
+    belief = discreet.explain(year, 0.3)
+    assert getattr(belief.prior, own) == 0.3
+    assert belief.posterior is not None
+    assert belief.posterior.upper == pytest.approx(0.5, rel=0.02)
+    assert belief.posterior.upper >= 0.5 * (1 - 1e-6)
+    assert belief.holds_with == year.holds_with
+    joining = discreet.join(year)
+    assert joining.holds_with == year.holds_with
+    assert joining.odds >= (0.5 / 0.5) / (0.3 / 0.7) * (0.9 if about == "value" else 1)
+    json.dumps(year.to_dict())

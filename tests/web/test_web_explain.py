@@ -68,6 +68,11 @@ def test_the_command_reads_the_file_and_says_the_same(
 
 
 @pytest.mark.parametrize("state", STATES, ids=ids)
+def test_every_belief_is_one_about_being_in(state: ExplainForm) -> None:
+    assert ("about a value two steps count" in explained(state).note) == state.every
+
+
+@pytest.mark.parametrize("state", STATES, ids=ids)
 def test_a_link_brings_the_state_back(state: ExplainForm, client: Any) -> None:
     answer = explained(state)
     assert client.get(answer.link).status_code == 200

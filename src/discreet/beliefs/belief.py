@@ -106,7 +106,8 @@ class AtConfidence(JsonReady):
 class Belief(JsonReady):
     """What an adversary may come to believe under a guarantee.
 
-    `posterior` is None where no prior was given; `ratio` and `difference` are then over all priors.
+    `posterior` is None where no prior was given; `ratio` and `difference` are then over all priors:
+    all p and q beside a promise about values, else all p with the value known (q = 1).
     `worst_ratio` and `worst_difference` speak of "in" (and sensitive); the two `…_not_in` of the
     opposite, None where only increases count. `epsilon_prime` is the bound on the privacy loss that
     the rest follows from, None where there is no single one (membership and value at once). `exact`
@@ -135,6 +136,11 @@ class Belief(JsonReady):
     note: str | None = None
     unit: str = "one person"
 
+    @property
+    def about_values(self) -> bool:
+        """Whether the value was uncertain, so that two steps counted."""
+        return self.epsilon_prime is None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the belief as JSON-ready values."""
         said = super(Belief, self).to_dict()
@@ -146,7 +152,10 @@ class Belief(JsonReady):
         return said | {"worst_prior": worst}
 
     def __repr__(self) -> str:
-        at = "all priors" if self.prior is None else f"p={self.prior.p:g}, q={self.prior.q:g}"
+        known = self.guarantee.adjacency is Adjacency.ADD_REMOVE and not self.about_values
+        at = "all priors" + ", q=1" * known
+        if self.prior is not None:
+            at = f"p={self.prior.p:g}, q={self.prior.q:g}"
         after = "" if self.posterior is None else f"posterior ≤ {self.posterior.upper:.4g}, "
         return (
             f"Belief({self.guarantee}, {at}: {after}ratio ≤ {self.ratio.upper:.4g}, "
@@ -166,7 +175,14 @@ class Beliefs(Results[Belief]):
     """What may be believed after, for several priors: a sequence, and a table of them."""
 
     named = "beliefs"
-    tabled = ("prior", "posterior", "ratio", "difference", "holds_with", "strength")
+    tabled = ("prior", "posterior", "ratio", "difference", "holds_with", "strength", "note")
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the bounds at each prior, with the notes if there are any."""
+        columns = super().to_columns()
+        if not any(columns.get("note", ())):
+            columns.pop("note", None)
+        return columns
 
 
 def _span(bounds: Bounds) -> str:

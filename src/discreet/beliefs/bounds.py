@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from discreet.beliefs.belief import Bounds, Worst
@@ -71,11 +71,28 @@ class Learned:
     worst_ratio_not_in: Worst | None = None
     worst_difference_not_in: Worst | None = None
 
+    def falling_as(self, other: Learned) -> Learned:
+        """Return the same with the lower bounds of another."""
+        after = self.posterior
+        if after is not None and other.posterior is not None:
+            after = Bounds(other.posterior.lower, after.upper)
+        return replace(
+            self,
+            posterior=after,
+            ratio=Bounds(other.ratio.lower, self.ratio.upper),
+            difference=Bounds(other.difference.lower, self.difference.upper),
+        )
+
 
 def under_pure(
     epsilon: float, prior: Prior | None, steps: int = 2, *, mirrored: bool = True
 ) -> Learned:
-    """Return what may be learned under ε-DP; `mirrored` adds the worst priors of "not in"."""
+    """Return what may be learned under ε-DP; `mirrored` adds the worst priors of "not in".
+
+    Without a prior it is over all p with the value known (q = 1), or else over all p and q.
+    """
+    if prior is None and not mirrored:
+        return _over_all(2 * epsilon, 2 * epsilon)
     q = 1.0 if prior is None else prior.q
     most_ratio = Worst(*worst_ratio(epsilon, q, steps))
     most = Worst(*worst_difference(epsilon, q, steps))
@@ -109,6 +126,49 @@ def under_steps(
     low, high = ratio_bounds(prior, one, two, failure, sided)
     worst = worst_priors(prior.q, one, two, failure, sided)
     return Learned(*_from_ratio(prior.pq, low, high), Worst(*worst[0]), Worst(*worst[1]))
+
+
+def over_steps(
+    one: Point | Choose | None, two: Point | Choose, failure: float, sided: str = "two"
+) -> Learned:
+    """Return what a strong adversary may learn over all p and q; without `one`, over q at p = 1.
+
+    A split of the failure probability that is the same for all priors is valid, whichever it is.
+    """
+    both = check_sided(sided)
+    each = check_failure(failure) / (2 if both else 1)
+    rises, falls = [], []
+    for share in (0.0,) if one is None else (0.5, 0.25, 0.1, 0.01):
+        rest = (1 - share) * each
+        rise = fall = _loss_at(_point(two, rest), rest)
+        if one is not None:
+            point = _point(one, share * each)
+            rise = max(rise, _loss_at(point, share * each))
+            fall = max(fall, _loss_at(point, share * each, falls=True))
+        rises.append(rise)
+        falls.append(fall)
+    return _over_all(min(rises), min(falls) if both else None)
+
+
+def _loss_at(point: Point, eta: float, *, falls: bool = False) -> float:
+    """Return the loss that is passed with probability η at most: a and b of the proofs above."""
+    epsilon, delta = point
+    kept = _kept(delta, eta)
+    if falls and kept > 0:
+        kept = _kept(up(delta * (1 + math.exp(min(epsilon, 700.0)))), eta) / up(kept)
+    return up(epsilon - math.log(kept)) if kept > 0 else math.inf
+
+
+def _over_all(rise: float, fall: float | None) -> Learned:
+    """Return what may be learned over all p and q, from the larger loss of one step and of two.
+
+    1/r is a mean of 1, e^{-a} and e^{-b}, so it is as with the larger loss alone, at a prior of pq.
+    """
+    high, most = ratios(rise, None).upper, differences(rise, None).upper
+    low, least = 0.0, -1.0
+    if fall is not None:
+        low, least = max(0.0, ratios(fall, None).lower), differences(fall, None).lower
+    return Learned(None, Bounds(low, high), Bounds(least, most), Worst(1.0, high), Worst(1.0, most))
 
 
 def _from_ratio(s: float, low: float, high: float) -> tuple[Bounds, Bounds, Bounds]:

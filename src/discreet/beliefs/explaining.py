@@ -55,6 +55,8 @@ class _Question:
     sensitive_only: bool
     unit: str
     people: int
+    about: str = "unsaid"
+    together: bool = False
 
     @property
     def adjacency(self) -> Adjacency:
@@ -62,13 +64,16 @@ class _Question:
 
     @property
     def values_unknown(self) -> bool:
-        """Whether membership and value are both uncertain, so that two steps count."""
-        return (
-            self.prior is not None
-            and self.prior.q < 1
-            and self.adjacency is Adjacency.ADD_REMOVE
-            and not self.sensitive_only
-        )
+        """Whether the value is uncertain, so that two steps count."""
+        asked = self.about in ("value", "both") if self.prior is None else self.prior.q < 1
+        return asked and self.adjacency is Adjacency.ADD_REMOVE and not self.sensitive_only
+
+    @property
+    def told(self) -> str | None:
+        """What the answer is about where neither a prior nor a promise says so."""
+        central = self.adjacency is Adjacency.ADD_REMOVE and not self.sensitive_only
+        said = self.prior is not None or self.about != "unsaid" or not central
+        return None if said else say("beliefs.about_being_in")
 
     def bound(self, failure: float) -> LossBound:
         from discreet.composition import loss_of  # pure DP starts without it
@@ -78,6 +83,10 @@ class _Question:
             loss = loss_of(self.guarantee, method="paper" if self.papers_route else None)
         if self.delta is not None and not (self.strength == "exact" and loss.exact_proved):
             loss = loss.fixed(self.delta)
+        if self.together and self.sided == "two":
+            # What related units have may be neither of two laws: both directions may fail at once.
+            found = loss.one_step(failure / 2, "one", strength=self.strength)
+            return found if found.failure == 0 else replace(found, failure=failure)
         return loss.one_step(failure, self.sided, strength=self.strength)
 
 
@@ -129,11 +138,13 @@ def explain(
     """Return what an adversary may come to believe.
 
     `guarantee` is one of `discreet.guarantees`, a mechanism of `discreet.laws`, the privacy loss of
-    a plan (`discreet.composition.loss_of`), a `DpEvent` of dp-accounting, or what `choose` gave
-    back. That carries a promise, which says what is left out here: confidence, sides, unit, who
-    depends on whom, and what a prior that is a number is about: the value (q, with p = 1), or else
-    being in (p, with q = 1). Without a promise it is being in, and the confidence is 0.99, which
-    matters only where the bound cannot hold for every output. `delta` fixes one point of a curve
+    a plan (`discreet.composition.loss_of`), a `DpEvent` of dp-accounting, or what `choose` or
+    `plan` gave back. Those carry a promise, which says what is left out here: confidence, sides,
+    unit, who depends on whom, and what a prior that is a number is about: the value (q, with
+    p = 1), or being in (p, with q = 1), or whichever the promise leaves open; `note` says which.
+    Without a prior the bounds are over all that the promise is about. Without a promise they are
+    about being in, and the confidence is 0.99, which matters only where the bound cannot hold for
+    every output. `delta` fixes one point of a curve
     (without it the best is taken); `method="paper"` is KSZ's own route for zCDP; `people` is the N
     of "up to N·δ' of N". For several priors (a list, a NumPy array, a column) there are as many
     beliefs: a table, `explain(guarantee, [0.1, 0.5]).to_pandas()`.
@@ -145,12 +156,11 @@ def explain(
     True
     """
     promise = getattr(guarantee, "promise", None)
-    about = "membership" if promise is None else promise.about
     if (several := listed(prior)) is not None:
-        found = (
+        return Beliefs(
             explain(
                 guarantee,
-                Prior.of(one, about),
+                one if isinstance(one, Prior) else Prior.of(one).p,
                 confidence=confidence,
                 sided=sided,
                 strength=strength,
@@ -162,10 +172,10 @@ def explain(
             )
             for one in several
         )
-        return Beliefs(_as_read(*each, about) for each in zip(found, several, strict=True))
-    given, known_in = prior, False
+    about = "unsaid" if promise is None else promise.about
+    known_in, read = about == "value", None
     if prior is not None:
-        prior = Prior.of(cast("Prior | float", prior), about)
+        prior, read = Prior.beside(promise, cast("Prior | float", prior))
         known_in = prior.p == 1 > prior.q
     confidence, sided, unit = as_promised(promise, confidence, sided, unit)
     check_sided(sided)
@@ -174,9 +184,7 @@ def explain(
     if confidence != 1:  # which pure DP alone can have
         failure_of(confidence)
     alike, loss = subject_of(guarantee)
-    stated = alike
-    if promise is not None:
-        stated = promise.with_dependent(alike, known_in=known_in)
+    stated, loss = with_dependent(promise, alike, loss, known_in=known_in)
     if method == "paper" and not isinstance(stated, ZCDP):
         raise InputError("beliefs.paper_needs_zcdp")
     if isinstance(people, bool) or people < 1:
@@ -192,19 +200,14 @@ def explain(
         sensitive_only=counts_sensitive_only,
         unit=unit,
         people=people,
+        about=about,
+        together=stated is not alike,
     )
     belief = _answered(asked, confidence)
     if stated is not alike and belief.holds_with == 1:
         belief = replace(belief, assumptions=belief.assumptions.with_dependence())
-    return _as_read(belief, given, about)
-
-
-def _as_read(belief: Belief, given: object, about: str) -> Belief:
-    """Say how one number was read where the promise leaves it open."""
-    if about != "both" or given is None or isinstance(given, Prior):
-        return belief
-    told = (belief.note, say("beliefs.read_as_being_in"))
-    return replace(belief, note=" ".join(filter(None, told)))
+    told = " ".join(filter(None, (belief.note, read, asked.told)))
+    return replace(belief, note=told or None)
 
 
 def as_promised(
@@ -282,7 +285,21 @@ def subject_of(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
         return subject.curve(), subject
     if callable(getattr(subject, "guarantee", None)):
         return cast("Guarantee", subject.guarantee()), loss_of((subject, 1))
+    if isinstance(planned := getattr(subject, "loss", None), PrivacyLoss):
+        return subject_of(planned)  # what `plan` gave back
     raise GuaranteeError("beliefs.cannot_be_explained", kind=type(subject).__name__)
+
+
+def with_dependent(
+    promise: Any, stated: Guarantee, loss: PrivacyLoss | None, *, known_in: bool = False
+) -> tuple[Guarantee, PrivacyLoss | None]:
+    """Return both for a unit together with those that, by the promise, depend on it."""
+    if promise is None:
+        return stated, loss
+    together = promise.with_dependent(stated, known_in=known_in)
+    # The law of the loss is that of one unit alone, and tells nothing for every output.
+    by_law = together is stated and not promise.every_output
+    return together, loss if by_law else None
 
 
 def _belief(
@@ -395,7 +412,17 @@ def _row(asked: _Question, confidence: float) -> AtConfidence:
 def _both(asked: _Question, failure: float, note: str | None) -> Belief:
     """Beliefs about membership and value at once: one step and two."""
     one, two, label = _steps(asked)
-    learned = bounds.under_steps(cast("Prior", asked.prior), one, two, failure, asked.sided)
+
+    def learned_from(one: Point | Choose) -> Learned:
+        if asked.prior is not None:
+            return bounds.under_steps(asked.prior, one, two, failure, asked.sided)
+        near = None if asked.about == "value" else one
+        return bounds.over_steps(near, two, failure, asked.sided)
+
+    learned = learned_from(one)
+    if asked.together and asked.sided == "two":
+        # Of related units the truth may be further away than one step: falls reach further.
+        learned = learned.falling_as(learned_from(two))
     from discreet.composition.loss import LossBound
 
     bound = LossBound(math.nan, failure, label, True, say("beliefs.method.two_steps"))

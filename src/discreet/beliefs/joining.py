@@ -13,13 +13,13 @@ replaced. With δ, ρ or a series b is a bound that may fail, for someone who kn
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from discreet.beliefs.bounds import counterfactual_upper, steps_between
-from discreet.beliefs.explaining import Explained, as_promised, subject_of
-from discreet.beliefs.prior import failure_of
+from discreet.beliefs.explaining import Explained, as_promised, subject_of, with_dependent
+from discreet.beliefs.prior import check_probability, failure_of
 from discreet.errors import InputError
 from discreet.frames import Tabular, json_ready
 from discreet.guarantees import Guarantee
@@ -92,15 +92,15 @@ def join(
     >>> tuple(round(x, 4) for x in join(PureDP(0.5), [0.1, 0.5]).joined)
     (0.232, 0.7311)
     """
-    beliefs = (without,) if isinstance(without, (int, float)) else tuple(without)
+    given = without if isinstance(without, Iterable) else (without,)
+    beliefs = tuple(check_probability("without", one, zero=True) for one in given)
     if not beliefs:
         raise InputError("beliefs.join.nothing")
     promise = getattr(guarantee, "promise", None)
     confidence, _, unit = as_promised(promise, confidence, None, unit)
     failure = failure_of(confidence)
     stated, loss = subject_of(guarantee)
-    if promise is not None:
-        stated = promise.with_dependent(stated)
+    stated, loss = with_dependent(promise, stated, loss)
     if loss is None:
         from discreet.composition import loss_of
 

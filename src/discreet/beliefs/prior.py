@@ -12,9 +12,10 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from numbers import Real
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.errors import InputError
+from discreet.words import say
 
 
 def check_probability(name: str, value: float, *, zero: bool = False) -> float:
@@ -60,6 +61,24 @@ class Prior:
         alone = float(given) if plain else given
         return cls(1.0, alone) if about == "value" else cls(alone)
 
+    @classmethod
+    def beside(cls, promise: Any, given: Prior | float) -> tuple[Prior, str | None]:
+        """Return a prior as a promise says that one number is to be read, and how it was read.
+
+        The promise may fix p or q; the number is then the other. Otherwise it is that of what the
+        promise is about, or of being in. What is plain from the promise alone is not told.
+        """
+        about = "membership" if promise is None else promise.about
+        found = cls.of(given, about)
+        if isinstance(given, Prior) or about != "both":
+            return found, None
+        p, q = promise.fixed
+        if q is not None:
+            return cls(found.p, q), say("beliefs.read_as_p", q=q)
+        if p is not None:
+            return cls(p, found.p), say("beliefs.read_as_q", p=p)
+        return found, say("beliefs.read_as_being_in")
+
     @property
     def pq(self) -> float:
         """Prior probability of "in, and sensitive"."""
@@ -72,7 +91,12 @@ Priors: TypeAlias = Iterable[float | Prior]
 
 def listed(prior: Prior | float | Priors | None) -> list[Prior | float] | None:
     """Return several priors as a list; None where they are not several."""
-    return list(prior) if isinstance(prior, Iterable) and not isinstance(prior, str) else None
+    if isinstance(prior, str) or not isinstance(prior, Iterable):
+        return None
+    several = list(prior)
+    if isinstance(prior, tuple) and len(several) == 2 and all(isinstance(x, Real) for x in several):
+        raise InputError("beliefs.pair_of_numbers", first=several[0], second=several[1])
+    return several
 
 
 # -- how surely

@@ -179,7 +179,8 @@ def _lines(belief: Any, text: str, parts: dict[str, float] | None = None) -> lis
         lines += ["", say("cli.explain.other_confidences")]
         lines += table([_row(row) for row in belief.at_confidence], ["", "posterior", "difference"])
 
-    return [*lines, "", *table(assumption_rows(belief.assumptions.to_dict()))]
+    told = [["note", belief.note]] if belief.note else []
+    return [*lines, "", *table([*assumption_rows(belief.assumptions.to_dict()), *told])]
 
 
 def _pair(bounds: Any, digits: int) -> list[str]:

@@ -149,13 +149,18 @@ at most 3-fold, up or down.'
         return "value" if all(box.p0 == 1 for box in boxes) else "both"
 
     @property
+    def fixed(self) -> tuple[float | None, float | None]:
+        """The p and the q that it fixes; None where it leaves one open, or speaks of several."""
+        boxes = [part.box for _, part in self.parts]
+        p = {box.p1 if box.p_fixed else None for box in boxes}
+        q = {box.q1 if box.q_fixed else None for box in boxes}
+        return p.pop() if len(p) == 1 else None, q.pop() if len(q) == 1 else None
+
+    @property
     def own_prior(self) -> tuple[float, float] | None:
         """The one prior (p, q) that it speaks of; None where it speaks of many."""
-        boxes = {part.box for _, part in self.parts}
-        if len(boxes) > 1:
-            return None
-        box = boxes.pop()
-        return (box.p1, box.q1) if box.p_fixed and box.q_fixed else None
+        p, q = self.fixed
+        return None if p is None or q is None else (p, q)
 
     @property
     def every_output(self) -> bool:

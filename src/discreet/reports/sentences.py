@@ -73,7 +73,7 @@ def event_of(belief: Belief, *, you: bool = False) -> str:
     name = "in_data"
     if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE or known_in:
         name = "sensitive"
-    elif belief.prior is not None and belief.prior.q < 1:
+    elif belief.about_values if belief.prior is None else belief.prior.q < 1:
         name = "in_and_sensitive"
     return say(f"{'reports.you' if you else 'event'}.{name}", unit=belief.unit)
 

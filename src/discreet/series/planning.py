@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -34,6 +34,7 @@ from discreet.budgets.keeping import Kept, kept, largest
 from discreet.budgets.limits import Limits, limits_of
 from discreet.composition import Part, Releases, guarantee_of
 from discreet.composition.curves import Strength
+from discreet.composition.loss import PrivacyLoss
 from discreet.composition.theorems import described
 from discreet.errors import GuaranteeError, InputError, ToleranceError
 from discreet.frames import JsonReady, Tabular, html_table
@@ -79,12 +80,18 @@ class Plan(JsonReady, Tabular):
     assumptions: Assumptions
     sigma: float | None = None
     note: str | None = None
+    drawn: Releases | None = field(default=None, repr=False, compare=False)
     shows: ClassVar = (
         *("releases", "promise", "per_release", "total", "budgets", "budget", "sigma", "split"),
         *("method", "theorem", "how", "strength", "survives_post_processing", "epsilon_prime"),
         *("two_steps", "holds_with", "sided", "accuracy", "accuracy_last", "accumulation"),
         *("assumptions", "note"),
     )
+
+    @property
+    def loss(self) -> PrivacyLoss | None:
+        """The privacy loss of all releases together."""
+        return None if self.drawn is None else self.drawn.loss()
 
     @property
     def theorem(self) -> str:
@@ -231,6 +238,7 @@ def plan(
         ),
         sigma=first.sd if isinstance(by_budget(shown, 1.0).loss, NormalLoss) else None,
         note=found.note or note or _beyond_account(found, kind),
+        drawn=drawn.parts(x, method, strength, delta_total, nonnegative),
     )
 
 

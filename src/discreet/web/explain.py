@@ -283,7 +283,7 @@ def _headline(belief: Belief) -> tuple[str, str]:
     if belief.prior is None or belief.posterior is None:
         crowd = crowd_for(belief.difference.upper)
         more = frequency(belief.difference.upper, "up", crowd)
-        return more, say("web.explain.more", sure=sure)
+        return more, "; ".join(filter(None, (say("web.explain.more", sure=sure), belief.note)))
     before, after = _in_one_crowd(belief.prior.pq, belief.posterior.upper)
     return after, say("web.explain.from", before=before, sure=sure)
 
