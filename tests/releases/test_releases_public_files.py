@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from discreet.errors import DiscreetError, SpecError
@@ -168,3 +169,22 @@ def test_a_column_that_features_replaced_is_told_so(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="one row for each unit, with the columns dear, and no 'K"):
         preview(spec, folder=tmp_path)
     assert load(spec, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "counts"),
+    [(["18", "19"], [60, 40]), (["18.0", "19"], [60, 40]), (["18", "18.0"], [0, 60])],
+)
+def test_whole_keys_are_found_in_a_column_of_numbers(
+    keys: list[str], counts: list[int], tmp_path: Path
+) -> None:
+    """They were compared as 18.0, and "18" was noise around 0. No row counts in two cells."""
+    data = pa.table({"Nr": range(100), "age": [18.0] * 60 + [19.0] * 40})
+    by_age = {"count": "rows", "by": ["age"], "keys": {"age": keys}}
+    spec = _spec(tmp_path, statistics=[by_age], source=None, budget={"epsilon": 50.0})
+    ledger = Ledger.open(spec["ledger"])
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger.open_account("people", cap=PureDP(50.0), approver="A", reason="b", **terms)
+    made = release(spec, data=data, folder=tmp_path)
+    # At ε = 50 noise is 0 but with probability below 1e-20.
+    assert [row["value"] for row in made.table.to_arrow().to_pylist()] == counts

@@ -310,6 +310,23 @@ def test_other_signs_between_thousands_are_said(
     assert _numbers(source, tmp_path) == [123_450]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1252"])
+@pytest.mark.parametrize("sign", ["'", "\N{RIGHT SINGLE QUOTATION MARK}"])
+def test_apostrophes_that_look_alike_stand_between_thousands(
+    encoding: Any, sign: str, tmp_path: Path
+) -> None:
+    """Swiss spreadsheets write the typographic one: every value of 1,000 or more was missing."""
+    rows = "1,1\N{RIGHT SINGLE QUOTATION MARK}000.5\n2,2'000.5\n"
+    (tmp_path / "visits.csv").write_bytes(f"person,cost\n{rows}".encode(encoding))
+    source = Source(path="visits.csv", thousands=sign, encoding=encoding, types={"cost": "number"})  # type: ignore[arg-type]
+    engine = opened(source, tmp_path.joinpath)
+    try:
+        found = engine.every_row(["person"], ["cost"])  # type: ignore[attr-defined]
+    finally:
+        engine.close()
+    assert found[1]["cost"] == [1000.5, 2000.5]
+
+
 def test_whole_numbers_may_have_points_between_thousands(tmp_path: Path) -> None:
     texts = ["1.234", "56", "1.23", "12.345.678.901.234.567.890", "1.000,0"]
     (tmp_path / "v.csv").write_text("\n".join(["person;cost", *(f"a;{t}" for t in texts)]))

@@ -494,3 +494,13 @@ def test_a_plan_is_explained_with_its_promise(about: str, how: dict[str, Any]) -
     assert joining.holds_with == year.holds_with
     assert joining.odds >= (0.5 / 0.5) / (0.3 / 0.7) * (0.9 if about == "value" else 1)
     json.dumps(year.to_dict())
+
+
+@pytest.mark.parametrize("keys", [{"posterior": 0.2, "q": 0.1}, {"ratio": 3}])
+def test_the_total_of_a_plan_about_a_value_is_what_is_charged(keys: dict[str, Any]) -> None:
+    """The loss of two steps was told as the total: an account with it as its cap would break it."""
+    found = plan(keys | {"about": "value", "confidence": 0.99}, 4)
+    assert found.total["epsilon"] == pytest.approx(sum(found.budgets), rel=1e-9)
+    noisy = plan(keys | {"about": "value", "confidence": 0.99}, 4, mechanism="gaussian")
+    assert noisy.total["rho"] == pytest.approx(sum(noisy.budgets), rel=1e-9)
+    assert noisy.total["epsilon"] is None

@@ -94,6 +94,11 @@ class Source(Closed):
             raise SpecError("releases.source.delimiter")
         return delimiter
 
+    @field_validator("thousands", mode="before")
+    @classmethod
+    def _as_typed(cls, sign: object) -> object:
+        return next((one for one, alike in _ALIKE.items() if sign in (*alike,)), sign)
+
     @model_validator(mode="after")
     def _marks(self) -> Source:
         # A sign between digits may be the delimiter: such a number stands in quotation marks.
@@ -111,12 +116,19 @@ class Source(Closed):
         ('.', '')
         """
         sign = self.thousands or ("." if self.decimal == "," else "")
-        return " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}" if sign == " " else sign
+        return _ALIKE.get(sign, sign)
 
     @property
     def of_a_file(self) -> bool:
         """Whether it says anything that only a CSV file needs."""
         return bool(self.model_fields_set - {"path", "types"})
+
+
+# Signs between thousands that look alike.
+_ALIKE = {
+    " ": " \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}",
+    "'": "'\N{RIGHT SINGLE QUOTATION MARK}",
+}
 
 
 def _how(source: object) -> str:

@@ -417,9 +417,13 @@ def _parameters(kind: Budget, budget: float, delta: float) -> dict[str, Any]:
 
 
 def _total(kind: Budget, budgets: tuple[float, ...], delta: float, found: Kept) -> dict[str, Any]:
-    """What the whole plan promises: the point that was used, or the plain sum."""
+    """What the whole plan promises: the point that was used, or the plain sum.
+
+    Of a promise about a value alone the point is that of two steps, which is no promise.
+    """
     sum_of = up(math.fsum(budgets), 2)
-    epsilon, at = found.point or (None, None)
+    of_two = found.one is None and found.two is not None
+    epsilon, at = (None, None) if of_two else found.point or (None, None)
     if kind == "rho":
         return parameters(epsilon=epsilon, delta=at, rho=sum_of)
     if epsilon is None:

@@ -27,7 +27,7 @@ numbers plays a part. A float that is NaN is a missing one.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -199,11 +199,28 @@ def _single(text: str) -> float:
         return float(str(float32(text)))
 
 
-def typed(text: str, source: Value, kind: Column) -> int | float | str | None:
-    """Return a key in the type in which it is compared; None where no row could have it.
+Typed: TypeAlias = int | float | str | None
 
-    A key is a text. Against a column of whole numbers "7" is 7, and "07" or "seven" is nothing;
-    against one of floats "0.5" is 0.5, and so is no other spelling of it.
+
+def typed_keys(texts: Iterable[str], source: Value, kind: Column) -> dict[str, Typed]:
+    """Return keys in the type in which they are compared; None where no row could have one.
+
+    Against a column of floats "18" is 18.0, unless "18.0" is a key too: no row has two keys.
+    """
+    found = {text: _typed(text, source, kind) for text in texts}
+    if kind != "integer" and source.type().is_floating():
+        spelled_out = {value for value in found.values() if value is not None}
+        for text in [text for text, value in found.items() if value is None and _whole(text)]:
+            same = _typed(f"{text}.0", source, kind)
+            found[text] = None if same in spelled_out else same
+    return found
+
+
+def _typed(text: str, source: Value, kind: Column) -> Typed:
+    """Return one of them as it is spelled.
+
+    Against a column of whole numbers "7" is 7, and "07" or "seven" is nothing; against one of
+    floats "0.5" is 0.5, and so is no other spelling of it.
     """
     if kind == "integer":
         return int(text) if _whole(text) else None
@@ -239,7 +256,7 @@ def joinable(keys: KeySet, source: Table, kinds: Mapping[str, Column]) -> Listed
     columns: Listed = [list(range(len(keys)))]
     for place, column in enumerate(keys.columns):
         texts, compared = [key[place] for key in keys.keys], source[column]
-        known = {text: typed(text, compared, kinds[column]) for text in set(texts)}
+        known = typed_keys(dict.fromkeys(texts), compared, kinds[column])
         columns.append([known[text] for text in texts])
     if any(None in column for column in columns):
         kept = [row for row in zip(*columns, strict=True) if None not in row]
@@ -287,7 +304,8 @@ def _number(table: Table, column: str, reading: Reading) -> tuple[Value, Value]:
 def _label(table: Table, field: Labels, reading: Reading) -> Value:
     value, kind = table[field.column], reading.kinds[field.column]
     compared = comparable(value, kind, reading)
-    labels = ((typed(label, value, kind), i) for i, label in enumerate(field.labels))
+    known = typed_keys(dict.fromkeys(field.labels), value, kind)
+    labels = ((known[label], i) for i, label in enumerate(field.labels))
     cases = [(compared == label, i) for label, i in labels if label is not None]
     return ibis.cases(*cases).cast("int64") if cases else ibis.null("int64")
 
