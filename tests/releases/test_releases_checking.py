@@ -389,3 +389,13 @@ def test_a_join_that_a_release_refuses_is_refused_by_a_check(
     ):
         with pytest.raises(DiscreetError, match=why):
             tried()
+
+
+def test_a_feature_may_have_the_name_of_its_column(tmp_path: Path) -> None:
+    """The columns behind it were looked for without end."""
+    features = {"cost": {"sum": "cost", "bounds": [0, 10]}, "ward": {"any": "ward = 'a'"}}
+    mean = {"mean": "cost", "bounds": [0, 100], "resolution": 1, "where": "ward"}
+    asked = {"per_unit": features, "let": {"half": "cost/2"}, "statistics": [mean]}
+    protect = {"unit": "person", "column": "person"}
+    found = discreet.check(SPEC | asked | {"protect": protect}, folder=tmp_path)
+    assert {"cost", "ward"} <= {*found.columns}

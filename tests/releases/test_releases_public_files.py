@@ -87,7 +87,13 @@ def _rate(folder: Path, numbers: str) -> dict[str, Any]:
     return _spec(folder, statistics=[count, {"rate": {"events": "n", "per": "per.csv"}}])
 
 
-@pytest.mark.parametrize("numbers", ["1000\nBonn;500", "1.000,0\nBonn;500,00", "1000,0\nBonn;500"])
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        *("1000\nBonn;500", "1.000,0\nBonn;500,00", "1000,0\nBonn;500"),
+        *("1'000\nBonn;500", "1\N{RIGHT SINGLE QUOTATION MARK}000\nBonn;500", "1 000\nBonn;500.0"),
+    ],
+)
 def test_rates_are_per_numbers_as_they_are_written(numbers: str, tmp_path: Path) -> None:
     rows = _made(_rate(tmp_path, f"Kreis;Leute\nKöln;{numbers}\n"), tmp_path)
     rates = [row["value"] for row in rows if row["statistic"] != "n"]
@@ -102,7 +108,7 @@ def test_what_a_rate_is_per_is_told(per: Any, tmp_path: Path) -> None:
 
 def test_a_point_that_may_stand_between_thousands_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=r"264\.638, which may be 264638") as told:
-        preview(_rate(tmp_path, "Kreis;Leute\nKöln;264.638\nBonn;331.885\n"), folder=tmp_path)
+        preview(_rate(tmp_path, "Kreis;Leute\nKöln;264.638\nBonn;33188\n"), folder=tmp_path)
     assert told.value.next
     # Beside a number with two points it is no decimal.
     preview(_rate(tmp_path, "Kreis;Leute\nKöln;1.084.831\nBonn;331.885\n"), folder=tmp_path)
@@ -188,3 +194,11 @@ def test_whole_keys_are_found_in_a_column_of_numbers(
     made = release(spec, data=data, folder=tmp_path)
     # At ε = 50 noise is 0 but with probability below 1e-20.
     assert [row["value"] for row in made.table.to_arrow().to_pylist()] == counts
+
+
+def test_what_is_wrong_with_a_joined_file_names_it(tmp_path: Path) -> None:
+    spec = _joined(tmp_path, b"Kreis;Leute\nBonn;5\n")
+    spec["join"][0]["source"] = "table.csv"
+    with pytest.raises(SpecError, match=r"join: 'table.csv': the columns .* semicolons") as told:
+        preview(spec, folder=tmp_path)
+    assert "delimiter: ';'" in str(told.value.next)

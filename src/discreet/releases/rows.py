@@ -286,16 +286,24 @@ def hints(spec: Spec) -> Iterator[str]:
 
 def columns_read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
     """Yield the columns of the data behind those that statistics see, and behind conditions."""
-    made = {name: parse(text) for name, text in spec.let.items()}
-    made |= {name: feature.formula for name, feature in spec.per_unit.items()}
-    conditions = [parse(text) for text in (spec.where, *spec.conditions) if text is not None]
-    waiting = [*seen, *(name for one in conditions for name in columns_in(one.tree))]
-    while waiting:
-        name = waiting.pop(0)
-        if name in made:
-            waiting[:0] = columns_in(made[name].tree)
-        else:
+    let = {name: parse(text) for name, text in spec.let.items()}
+    features = {name: feature.formula for name, feature in spec.per_unit.items()}
+
+    def behind(name: str, made: Mapping[str, Formula]) -> Iterator[str]:
+        if name not in made:
             yield name
+            return
+        # A feature, or a column, may have the name of what it is made from.
+        below = let if made is every else {one: made[one] for one in made if one != name}
+        for column in columns_in(made[name].tree):
+            yield from behind(column, below)
+
+    every = let | features
+    for name in seen:
+        yield from behind(name, every)
+    for text in (spec.where, *spec.conditions):
+        for name in () if text is None else columns_in(parse(text).tree):
+            yield from behind(name, let if text is spec.where else every)
 
 
 @contextmanager
@@ -469,7 +477,12 @@ def _not_there(source: str | None, column: str, columns: Iterable[str]) -> SpecE
 
 def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
     located = path_in(join.source)
-    with closing(opened(join.source, spec.path)) as table:
+    try:
+        reader = opened(join.source, spec.path)
+    except DataError as fault:  # which speaks of a source
+        said = {"says": fault.message, "next": fault.next or ""}
+        raise SpecError("releases.rows.join_fault", source=located, **said) from None
+    with closing(reader) as table:
         for column in join.by:
             if column not in table.columns:
                 raise _not_there(located, column, table.columns)

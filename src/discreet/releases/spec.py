@@ -423,26 +423,30 @@ def _csv_rows(path: Path) -> list[list[str]]:
     return public_rows(path, found)
 
 
+# Apostrophes and blanks between thousands.
+_BETWEEN = re.compile("(?<=\\d)['\u2019 \u00a0\u202f](?=\\d{3}(?:\\D|$))")
+
+
 def _number_reader(texts: Sequence[str], file: str) -> Callable[[str], Fraction]:
     """Return what reads the numbers of a public file: with a decimal comma if one of them has it.
 
     >>> float(_number_reader(["264.638", "1.084.831,5"], "people.csv")("264.638"))
     264638.0
     """
-    if any("," in text or text.count(".") > 1 for text in texts):
+    numbers = [_BETWEEN.sub("", text).strip() for text in texts]
+    if any("," in text or text.count(".") > 1 for text in numbers):
 
         def german(text: str) -> Fraction:
-            if not re.fullmatch(r"(\d+|\d{1,3}(\.\d{3})+)(,\d+)?", text.strip()):
+            plain = _BETWEEN.sub("", text).strip()
+            if not re.fullmatch(r"(\d+|\d{1,3}(\.\d{3})+)(,\d+)?", plain):
                 raise ValueError
-            return fraction_of(text.strip().replace(".", "").replace(",", "."))
+            return fraction_of(plain.replace(".", "").replace(",", "."))
 
         return german
-    numbers = [text.strip() for text in texts]
-    if numbers and all(re.fullmatch(r"\d{1,3}(\.\d{3})?", text) for text in numbers):
-        one = next((text for text in numbers if "." in text), None)
-        if one is not None:
-            raise SpecError("releases.keys.thousands", file=file)
-    return fraction_of
+    pointed = [text for text in numbers if "." in text]
+    if pointed and all(re.fullmatch(r"\d{1,3}\.\d{3}", text) for text in pointed):
+        raise SpecError("releases.keys.thousands", file=file)
+    return lambda text: fraction_of(_BETWEEN.sub("", text))
 
 
 def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
