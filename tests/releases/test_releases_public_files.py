@@ -149,6 +149,20 @@ def test_a_public_table_is_read_whole_or_refused(
         preview(spec, folder=tmp_path)
 
 
+def test_a_public_table_is_looked_up_by_a_column_with_a_type(tmp_path: Path) -> None:
+    """As a number its key is 5, and as it is written 05."""
+    (tmp_path / "table.csv").write_text("zone,Leute\n05,7\n", encoding="utf-8")
+    types = {"zone": "integer", "Leute": "number"}
+    join = {"source": {"path": "table.csv", "types": types}, "by": "zone", "public": True}
+    spec = _spec(tmp_path, join=[join], statistics=[{"count": "rows", "where": "Leute > 1"}])
+    (tmp_path / "visits.csv").write_text("Nr;zone\n1;5\n", encoding="utf-8")
+    spec["source"]["types"] = {"zone": "integer"}
+    preview(spec, folder=tmp_path)
+    (tmp_path / "table.csv").write_text("zone,Leute\n05,7\nsix,8\n,9\n", encoding="utf-8")
+    with pytest.raises(SpecError, match="a value of zone that is not written as its type says"):
+        preview(spec, folder=tmp_path)
+
+
 def test_a_public_table_with_days_and_truths_stays_as_it_was(tmp_path: Path) -> None:
     spec = _joined(tmp_path, b"Kreis;Leute;since;town\nBonn;5;1969-08-01;true\n")
     spec["where"] = "since < '1970-01-01' and town"

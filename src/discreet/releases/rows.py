@@ -532,9 +532,13 @@ def _texts_in(join: Join, spec: Spec, rows: Rows, taken: list[str]) -> Iterator[
 
     how = options_of(join.source)
     path = spec.path(how.path or "")
-    public_rows(path, how)
-    with closing(opened(how.model_copy(update={"types": {}}), spec.path)) as plain:
+    header, *body = public_rows(path, how)
+    named = {name: kind for name, kind in how.types.items() if name in join.by}
+    with closing(opened(how.model_copy(update={"types": named}), spec.path)) as plain:
         keys, found = plain.every_row(join.by, taken)  # type: ignore[attr-defined]
+    missing, places = {"", *how.nulls}, [header.index(name) for name in join.by]
+    if len(keys) < sum(missing.isdisjoint(row[at] for at in places) for row in body):
+        raise SpecError("releases.public.key", file=path.name, by=", ".join(join.by))
     typed = {name: dict(zip(rows[0], column, strict=True)) for name, column in rows[1].items()}
     for column in taken:
         texts, numbers = found[column], found[number_of(column)]

@@ -69,13 +69,21 @@ def check_audience(audience: str) -> Audience:
 
 def event_of(belief: Belief, *, you: bool = False) -> str:
     """Return what the belief is about, with the unit as its subject, or the reader."""
-    known_in = belief.prior is not None and belief.prior.p == 1 and belief.prior.q < 1
-    name = "in_data"
-    if belief.guarantee.adjacency is not Adjacency.ADD_REMOVE or known_in:
-        name = "sensitive"
-    elif belief.about_values if belief.prior is None else belief.prior.q < 1:
-        name = "in_and_sensitive"
+    name = _event(belief.prior, belief.guarantee.adjacency, belief.about_values)
     return say(f"{'reports.you' if you else 'event'}.{name}", unit=belief.unit)
+
+
+def event_at(prior: Prior, adjacency: Adjacency, unit: str) -> str:
+    """Return what a belief that starts from a prior is about."""
+    return say(f"event.{_event(prior, adjacency)}", unit=unit)
+
+
+def _event(prior: Prior | None, adjacency: Adjacency, about_values: bool = False) -> str:
+    known_in = prior is not None and prior.p == 1 and prior.q < 1
+    if adjacency is not Adjacency.ADD_REMOVE or known_in:
+        return "sensitive"
+    both = about_values if prior is None else prior.q < 1
+    return "in_and_sensitive" if both else "in_data"
 
 
 def public(belief: Belief) -> str:

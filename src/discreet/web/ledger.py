@@ -24,6 +24,7 @@ from starlette.responses import RedirectResponse, Response
 from discreet.beliefs import Prior, explain
 from discreet.errors import DiscreetError, InputError
 from discreet.guarantees import Adjacency
+from discreet.reports.sentences import event_at
 from discreet.rounding import percent
 from discreet.statements.presenter import (
     learned_facts,
@@ -114,7 +115,7 @@ def pictures(shown: Sheet) -> list[tuple[str, str, dict[str, Any]]]:
         words = say(
             "web.ledger.picture",
             account=account.name,
-            event=_event(_prior(account, promise), str(account.subject)),
+            event=event_at(_prior(account, promise), account.adjacency, str(account.subject)),
             before=percent(rows[0]["value"], "up"),
             now=percent(rows[-1]["value"], "up", 1),
             charges=rows[-1]["charge"],
@@ -134,11 +135,6 @@ def _prior(account: Account, promise: Promise | None) -> Prior:
     about = "membership" if promise is None else promise.about
     central = account.adjacency is Adjacency.ADD_REMOVE and about == "membership"
     return Prior(*(own or ((0.5, 1.0) if central else (1.0, 0.5))))
-
-
-def _event(prior: Prior, unit: str) -> str:
-    name = "in_data" if prior.q == 1 else "sensitive" if prior.p == 1 else "in_and_sensitive"
-    return say(f"event.{name}", unit=unit)
 
 
 def _sure(account: Account, total: Amount, prior: Prior, promise: Promise | None) -> float:
