@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import grade
+from reading_grade import HARDEST, grade
 from tracing import untraced
 
 from discreet.beliefs import Prior, explain
@@ -63,10 +63,10 @@ def _not(unit: str) -> Any:
     return not_protected("public", unit)
 
 
-def test_the_public_texts_are_at_grade_eight_or_below() -> None:
+def test_the_public_texts_are_easy_enough_to_read() -> None:
     grades = {text: grade(text) for text in public_texts()}
     hardest = max(grades, key=lambda text: grades[text])
-    assert grades[hardest] <= 8, hardest
+    assert grades[hardest] <= HARDEST, hardest
 
 
 def test_the_measure_of_reading_tells_easy_from_hard() -> None:

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from forging import edited, rewritten, verified
 from kept import STORIES
-from reading import grade
+from reading_grade import HARDEST, grade
 from stories import BASE, Made, made, opened, people
 from tracing import untraced
 
@@ -122,7 +122,7 @@ def test_records_are_the_subject_where_records_are_protected(records: Made) -> N
 
 def test_the_public_paragraphs_stay_readable(any_release: Made) -> None:
     stated = statement(find(any_release.release_id, ledger=any_release.ledger))
-    assert grade(stated.facts["texts"]["public"]) <= 8
+    assert grade(stated.facts["texts"]["public"]) <= HARDEST
 
 
 def test_markdown_holds_every_section_and_escapes_what_people_wrote(pure: Made) -> None:

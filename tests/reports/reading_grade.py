@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import re
 
+HARDEST = 8.0
+"""The grade that no text for the public may exceed."""
+
 
 def syllables(word: str) -> int:
     word = word.lower()
