@@ -104,7 +104,7 @@ def walk(name: str) -> dict[str, Any]:
 
     package = Path(discreet.__file__).parent
     for module in pkgutil.walk_packages([str(package)], "discreet."):
-        if not module.name.endswith(("spark", "workers", "__main__", "verifier")):
+        if not module.name.endswith(("spark", "__main__", "verifier")):
             importlib.import_module(module.name)
     do = _prepared(name)
     trace = Trace(package)

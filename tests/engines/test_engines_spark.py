@@ -136,7 +136,7 @@ def test_workers_without_libraries_are_not_asked_and_this_is_said(
         return divided
 
     pq.write_table(pa.table({"k": ["a", "a"], "u": [1, 1]}), tmp_path / "t.parquet")
-    monkeypatch.setattr(spark.workers, "parted", lacking)
+    monkeypatch.setattr(spark.bounding_arrays, "parted", lacking)
     monkeypatch.setattr(spark, "ONE_TASK", 0)
     monkeypatch.setattr(sys, "executable", "another Python")
     engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)

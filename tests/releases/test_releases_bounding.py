@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.releases.contributions import Contribution
-from discreet.releases.engines import duckdb, sql, workers
+from discreet.releases.engines import bounding_arrays, duckdb, sql
 from discreet.releases.engines.base import (
     Bins,
     Counting,
@@ -170,7 +170,9 @@ def test_sorted_keys_keep_the_same_rows(apart: int, worlds: list[list[Row]], R: 
         patch.setattr(duckdb, "LARGE", 0)
         patch.setattr(duckdb, "MOST_SHARE", -1.0)
         taken: list[bool] = []
-        patch.setattr(workers, "first_of_units", _counted(taken, workers.first_of_units))
+        patch.setattr(
+            bounding_arrays, "first_of_units", _counted(taken, bounding_arrays.first_of_units)
+        )
         small = Number("bit", 0, 2**20, Fraction(1))
         assert _kept(worlds, bounds, small, apart=apart) == [_rule(w, R, R, R) for w in worlds]
         rows = _measured(worlds, bounds, (Counting("rows"), Summing("sum", COST)), apart=apart)
@@ -203,7 +205,7 @@ def _placed(patch: pytest.MonkeyPatch, waiting: str) -> list[bool]:
     if waiting == "in files":
         patch.setattr(DuckDB, "_memory", lambda _: 0)
     taken: list[bool] = []
-    patch.setattr(workers, "looking_back", _counted(taken, workers.looking_back))
+    patch.setattr(bounding_arrays, "looking_back", _counted(taken, bounding_arrays.looking_back))
     return taken
 
 
@@ -391,7 +393,7 @@ def test_each_row_is_as_likely_to_be_kept_of_sorted_keys() -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(duckdb, "LARGE", 0)
             patch.setattr(sql, "MOST_PRIORITY", room)
-            patch.setattr(duckdb.workers, "LEAST_PRIORITY", 1)
+            patch.setattr(duckdb.bounding_arrays, "LEAST_PRIORITY", 1)
             kept = engine._kept_rows(
                 Query(("unit",), CELLS, bounds, (Summing("s", tall),)),
                 [engine._keys(CELLS)],

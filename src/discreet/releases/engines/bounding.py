@@ -20,6 +20,8 @@ their best row in a window instead of a join.
 For every assignment of priorities, what is kept of a unit depends on its own rows and priorities
 alone, since rows of other units never decide whether the row R before belongs to the unit, nor what
 number a row has among its own.
+
+Where only rows are limited, DuckDB and Spark do the same in arrays (`bounding_arrays`).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ try:
 except ImportError:  # pragma: no cover - depends on what is installed
     raise InputError("engines.duckdb.not_installed") from None
 
-from discreet.releases.engines import expressions, file_of, workers
+from discreet.releases.engines import bounding_arrays, expressions, file_of
 from discreet.releases.engines.base import Column, Query, named, quoted
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import UNIT, Dialect, Value
@@ -317,7 +317,7 @@ class DuckDB(SQLEngine):
         at_once = count * 8 <= self._memory() // 8
         if kind.is_integer() and at_once:
             low, room = self._room(query.unit[0], width)
-            if room >= workers.LEAST_PRIORITY:
+            if room >= bounding_arrays.LEAST_PRIORITY:
                 above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})
                 keys = above.select(**{PRIORITY: expressions.packed(above, bits)})
                 return self._sorted(keys, count, most, width + room, width)
@@ -326,8 +326,10 @@ class DuckDB(SQLEngine):
     def _sorted(self, keys: Any, count: int, most: int, below: int, width: int) -> Any:
         """Return the keys that are kept of all keys, sorted at once."""
         with self._reading_rows(keys, count) as batches:
-            found = workers.gathered((batch.column(0).to_numpy() for batch in batches), count)
-            kept = map(pa.array, workers.first_of_units(found, most, below, width))
+            found = bounding_arrays.gathered(
+                (batch.column(0).to_numpy() for batch in batches), count
+            )
+            kept = map(pa.array, bounding_arrays.first_of_units(found, most, below, width))
             return self._held(kept, at_once=True)
 
     def _by_place(
@@ -350,11 +352,13 @@ class DuckDB(SQLEngine):
         unit = rows[UNIT] if texts else rows[UNIT].cast("int64")
         ranked = rows.select(**{UNIT: unit, PRIORITY: rank}, **place)
         at_once = count * _WAITING <= self._memory() // 4
-        blocks = workers.Blocks(None if at_once else self._spilled / self._name("blocks"), places)
+        blocks = bounding_arrays.Blocks(
+            None if at_once else self._spilled / self._name("blocks"), places
+        )
         with self._reading_rows(ranked, count) as batches:
-            for batch in workers.parted(places)(batches):
+            for batch in bounding_arrays.parted(places)(batches):
                 blocks.write(batch)
-        bounded = workers.looking_back(most, texts=texts, drawn=drawn)
+        bounded = bounding_arrays.looking_back(most, texts=texts, drawn=drawn)
         doing = say("engines.doing.bound")
 
         def kept() -> Iterator[pa.Array]:

@@ -15,11 +15,11 @@ under names of this session alone, gone when it ends, also by a crash. A checkpo
 fails the release; it is not drawn again.
 
 Bounding. Rows are exchanged once, by unit. In the plainest case (units are whole numbers or texts,
-only their rows are limited) Spark's Python workers do it with NumPy (`workers`): they divide the
-rows by unit, exchange them in blocks, draw priorities, sort and look back, as DuckDB does for all
-rows at once. Elsewhere, and where the workers lack NumPy or PyArrow (a warning says so), the
-rows of each unit are numbered in a window, a sort in each partition, and Spark cuts the window
-short at the bound; this takes longer, since Spark moves and compares row by row.
+only their rows are limited) Spark's Python workers do it with NumPy (`bounding_arrays`): they
+divide the rows by unit, exchange them in blocks, draw priorities, sort and look back, as DuckDB
+does for all rows at once. Elsewhere, and where the workers lack NumPy or PyArrow (a warning says
+so), the rows of each unit are numbered in a window, a sort in each partition, and Spark cuts the
+window short at the bound; this takes longer, since Spark moves and compares row by row.
 
 Few bytes. What one task reads stays in one: it is bounded and added up there, in one stage without
 an exchange, since starting a stage or a worker would take longer than the work. Of a file whose
@@ -53,7 +53,7 @@ import pyarrow.dataset
 from ibis.config import Config
 
 from discreet.errors import DataError, InputError, SpecError
-from discreet.releases.engines import file_of, workers
+from discreet.releases.engines import bounding_arrays, file_of
 from discreet.releases.engines.base import TEXTS, Column, Query
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import (
@@ -85,7 +85,7 @@ except ImportError:  # pragma: no cover - depends on what is installed
 _log = logging.getLogger("discreet")
 
 # Spark's workers have nothing of this package: functions are sent to them whole, not by name.
-register_pickle_by_value(workers)
+register_pickle_by_value(bounding_arrays)
 
 _PREFIX = "spark://"
 # Tables of keys up to this size are sent to every executor, so that rows stay where they are.
@@ -334,7 +334,9 @@ class Spark(SQLEngine):
             try:
                 with self._in_our_words(say("engines.spark.sort")):
                     probe = self._session.sql(f"select 1L as {UNIT}, 1L as {PRIORITY}")
-                    parted = probe.mapInArrow(workers.parted(1, tasks=True), workers.BLOCKS)
+                    parted = probe.mapInArrow(
+                        bounding_arrays.parted(1, tasks=True), bounding_arrays.BLOCKS
+                    )
                     self._sorting = len(parted.collect()) == 1
             except (DataError, ImportError):
                 self._sorting = False
@@ -350,7 +352,7 @@ class Spark(SQLEngine):
 
 
 def _bounded(
-    frame: DataFrame, places: int, most: int, drawn: workers.Drawn | None = None
+    frame: DataFrame, places: int, most: int, drawn: bounding_arrays.Drawn | None = None
 ) -> DataFrame:
     """Return, of rows with a unit and a rank, the `most` least ranks of each unit."""
     kind = frame.schema[UNIT].dataType
@@ -360,12 +362,12 @@ def _bounded(
         rows = frame.select(UNIT, PRIORITY, place)
     else:
         rows = frame.select(functions.col(UNIT).cast("int" if narrow else "bigint"), PRIORITY)
-    columns = workers.TEXT_BLOCKS if texts else workers.BLOCKS
-    blocks = rows.mapInArrow(workers.parted(places, tasks=True), columns)
+    columns = bounding_arrays.TEXT_BLOCKS if texts else bounding_arrays.BLOCKS
+    blocks = rows.mapInArrow(bounding_arrays.parted(places, tasks=True), columns)
     # Both take a number of partitions, which keeps Spark from dividing one, and with it a unit,
     # afterwards. Spark 4.0 has only the second: there some partitions get two places, some none.
     exchange = getattr(blocks, "repartitionById", blocks.repartition)
-    kept = workers.looking_back(most, texts=texts, narrow=narrow, drawn=drawn)
+    kept = bounding_arrays.looking_back(most, texts=texts, narrow=narrow, drawn=drawn)
     return exchange(places, "place").mapInArrow(kept, f"{PRIORITY} bigint")
 
 

@@ -1,10 +1,10 @@
-"""What NumPy does to bound: over rows that DuckDB has read, and in Spark's Python workers.
+"""Contribution bounding in arrays, by NumPy: the rule of `bounding` where only rows are limited.
 
-DuckDB. A key is one integer: the unit, below it the priority, below that what a row carries.
-`first_of_units` sorts them and keeps the first of each unit. Where the bits of a priority do not
-tell the last row that is kept from the next, lots are drawn among all rows that share them: they
-stand for the bits that had no room. Units that are texts or wide numbers, and rows that do not fit
-in memory, are bounded as for Spark, with `Blocks` in place of the exchange.
+DuckDB, for rows that it has read. A key is one integer: the unit, below it the priority, below that
+what a row carries. `first_of_units` sorts them and keeps the first of each unit. Where the bits of
+a priority do not tell the last row that is kept from the next, lots are drawn among all rows that
+share them: they stand for the bits that had no room. Units that are texts or wide numbers, and rows
+that do not fit in memory, are bounded as for Spark, with `Blocks` in place of the exchange.
 
 Spark. Rows come as columns: the unit, the payload (cell and values in one integer), and for a text
 the place where rows of the unit are gathered. They are exchanged in blocks of bytes:

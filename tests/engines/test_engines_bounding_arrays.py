@@ -16,9 +16,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from discreet.releases.engines import workers
+from discreet.releases.engines import bounding_arrays
 from discreet.releases.engines.bounding import PRIORITY
-from discreet.releases.engines.workers import first_of_units, least, looking_back, parted
+from discreet.releases.engines.bounding_arrays import (
+    first_of_units,
+    least,
+    looking_back,
+    parted,
+)
 from soaking import examples
 
 WHOLE = np.iinfo(np.int64)
@@ -239,7 +244,7 @@ def test_every_row_of_a_unit_is_as_likely_to_be_kept(
 
     Each place in a unit is kept Bin(2000, 1/4) times, sd 19.4; one beyond 130 (6.7 sd): below 1e-9.
     """
-    monkeypatch.setattr(workers, "LEAST_PRIORITY", 1)
+    monkeypatch.setattr(bounding_arrays, "LEAST_PRIORITY", 1)
     units = [unit * spread for unit in range(2_000)] * 4
     kept = [n for place in _drawn(units, 1, 1, secrets.randbits(128), 500) for n in place]
     counts = Counter(n // 2_000 for n in kept)
