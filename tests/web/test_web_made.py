@@ -19,7 +19,7 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Amount, Ledger
 from discreet.statements.presenter import spent_and_cap
 from discreet.web.ledger import pictures, sheet
-from discreet.web.release.stored import Made
+from discreet.web.release.made import Made
 from soaking import examples
 
 TABLE = {

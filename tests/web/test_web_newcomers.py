@@ -12,8 +12,8 @@ import pytest
 import discreet
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.web.release.made import Made
 from discreet.web.release.spec_form import form_of, written
-from discreet.web.release.stored import Made
 
 PROMISE = {"posterior": 0.12, "p": 0.05, "about": "membership", "every_output": True}
 KEPT = "tolerance: {posterior: 0.12, p: 0.05, about: membership, every_output: true}"

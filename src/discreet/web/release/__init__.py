@@ -42,6 +42,7 @@ from discreet.web.release.dry_run import (
     named_ledger,
     read,
 )
+from discreet.web.release.made import BARRED, DOWNLOADS, SHOWN, download, find_made
 from discreet.web.release.spec_form import (
     PLACE,
     begun,
@@ -62,7 +63,6 @@ from discreet.web.release.spec_form import (
     under,
     written,
 )
-from discreet.web.release.stored import BARRED, DOWNLOADS, SHOWN, download, find_made
 from discreet.web.screens import page, yaml_file
 from discreet.web.thread import Thread, link
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
