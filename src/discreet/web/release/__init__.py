@@ -33,15 +33,8 @@ from discreet.statements.presenter import (
 )
 from discreet.web.examples import begin, situations
 from discreet.web.forms import Approval, Filled, Form, Number, Text, columns_of, reading
-from discreet.web.release.dry_run import (
-    Confirmations,
-    Look,
-    Pending,
-    in_words,
-    look,
-    named_ledger,
-    read,
-)
+from discreet.web.release.confirmations import Confirmations, Pending
+from discreet.web.release.dry_run import Look, in_words, look, named_ledger, read
 from discreet.web.release.made import BARRED, DOWNLOADS, SHOWN, download, find_made
 from discreet.web.release.spec_form import (
     PLACE,

@@ -24,7 +24,7 @@ from typing import Any
 
 from discreet.errors import DiscreetError, InputError
 from discreet.releases.tables import RESERVED, STATISTIC
-from discreet.web.release.dry_run import spec_name
+from discreet.web.release.confirmations import spec_name
 from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
 from discreet.words import has, say
