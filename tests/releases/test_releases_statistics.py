@@ -22,7 +22,7 @@ from discreet.releases.pricing import Asked, price
 from discreet.releases.spec import load
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import Noisy, Part, Result, plain_rows
-from discreet.releases.tables import decimal_text, table_of
+from discreet.releases.tables import NumberColumn, decimal_text, table_of
 from soaking import examples
 
 ONE = Contribution()
@@ -319,6 +319,11 @@ def test_printed_values_are_near_and_on_their_side(value: Fraction, side: int) -
     printed = Fraction(decimal_text(value, side))
     assert abs(printed - value) <= abs(value) / 10**5
     assert side * (printed - value) >= 0
+
+
+def test_a_new_column_that_differs_from_row_to_row_is_printed_for_each() -> None:
+    rows = plain_rows(Noisy([3, 5, 7], 2, 1.0))
+    assert NumberColumn("new", "value.numerator").printed_of(rows) == ["3", "5", "7"]
 
 
 @settings(derandomize=True, deadline=None, max_examples=examples(200))

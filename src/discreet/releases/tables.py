@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _DIGITS = 6
 _MOST_DIGITS = 30
+_SAME = ("std_error", "published")  # of rows that were not made, in all of them
 
 
 def decimal_text(value: Fraction | int, side: int = 0) -> str:
@@ -101,9 +102,11 @@ class NumberColumn:
     def printed_of(self, rows: PlainRows) -> Sequence[str | None]:
         """Return the number of each row as it is printed, for rows that were not made."""
         whole = rows.multiples(self.field)
-        if whole is None:
+        if whole is not None:
+            return _multiples(whole, rows.step, self.side)
+        if self.field in _SAME:
             return self.printed(rows[0]) * len(rows) if rows else []
-        return _multiples(whole, rows.step, self.side)
+        return self.printed(row for (row,) in rows)
 
 
 def _multiples(whole: Sequence[int], step: Fraction, side: int) -> list[str | None]:
