@@ -34,7 +34,7 @@ from discreet.ledger.chain import (
 from discreet.ledger.entries import BEFORE_THE_FIRST, Entry, checked_id, new_id
 from discreet.ledger.plans import Plan, PlanPart, Slot, check_total, parts_of
 from discreet.ledger.promises import (
-    Made,
+    MadePromise,
     Standing,
     Upgraded,
     bound,
@@ -283,7 +283,7 @@ class Ledger:
             lambda chain: chain.withdraw(name, promise_id, approved), self._no_account(name)
         )
 
-    def made_promises(self, account: str | Account) -> tuple[Made, ...]:
+    def made_promises(self, account: str | Account) -> tuple[MadePromise, ...]:
         """Return every promise that the account ever made, with what became of it."""
         return made_promises(self.show(account).entries)
 

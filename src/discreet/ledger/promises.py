@@ -170,7 +170,7 @@ def derived_cap(account: Account, promises: Sequence[Promise], delta: float | No
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadePromise:
     """A promise that an account made at some time, and what became of it."""
 
     registered: Registered
@@ -190,9 +190,9 @@ class Made:
         }
 
 
-def made_promises(entries: Sequence[Entry]) -> tuple[Made, ...]:
+def made_promises(entries: Sequence[Entry]) -> tuple[MadePromise, ...]:
     """Return every promise in an account's entries, oldest first, with what became of it."""
-    found: dict[str, Made] = {}
+    found: dict[str, MadePromise] = {}
     opening = next((entry for entry in entries if entry.kind == "open"), None)
     if opening is None:
         return ()
@@ -205,7 +205,7 @@ def made_promises(entries: Sequence[Entry]) -> tuple[Made, ...]:
                 found[name] = replace(found[name], registered=limited)
         if entry.kind == "promise":
             one = Registered.restored(entry.said["promise"], now)
-            found[one.id] = Made(one, one.promise(now).sentence(), entry.at, True)
+            found[one.id] = MadePromise(one, one.promise(now).sentence(), entry.at, True)
         for name, made in found.items():
             if made.withdrawn is None:  # as it was when it ended, or as it is now
                 kept = now.spent.within(made.registered.limit)

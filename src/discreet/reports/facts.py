@@ -21,7 +21,7 @@ from discreet.budgets.limits import limits_of
 from discreet.composition import loss_of
 from discreet.errors import DiscreetError, GuaranteeError
 from discreet.guarantees import Adjacency, Guarantee, PureDP
-from discreet.ledger.promises import Made, made_promises
+from discreet.ledger.promises import MadePromise, made_promises
 from discreet.promises import Promise, Unit
 from discreet.releases.engines.base import Number, fields
 from discreet.releases.rows import columns_read, keys_known, sample_told
@@ -52,7 +52,7 @@ FORMAT = 2
 # -- what may be learned
 
 
-def promise_facts(stored: Books, made: Sequence[Made]) -> list[dict[str, Any]]:
+def promise_facts(stored: Books, made: Sequence[MadePromise]) -> list[dict[str, Any]]:
     """Return every promise of the account, with what became of it and which prior binds it."""
     found = []
     for one in made:
