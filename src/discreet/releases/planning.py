@@ -32,7 +32,7 @@ from discreet.releases.spec import PublicFiles, Spec, letters_compared
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
 from discreet.releases.statistics.cut import CutUnits, questions
-from discreet.releases.statistics.derived import Derived, Made, Released
+from discreet.releases.statistics.derived import Derived, Maker, Released
 from discreet.releases.tables import RESERVED, STATISTIC, Table, decimal_text
 from discreet.statements.presenter import spaced_text
 from discreet.words import say
@@ -119,7 +119,7 @@ class Plan:
     spec: Spec
     statistics: tuple[Planned, ...]
     pricing: Pricing
-    derived: Mapping[str, Made]
+    derived: Mapping[str, Maker]
     assumed_numbers: tuple[str, ...] = ()
     assumed_types: Mapping[str, str] = field(default_factory=dict)
     """The columns without a type that formulas read, each with the type that is read in it."""

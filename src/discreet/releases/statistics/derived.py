@@ -120,7 +120,7 @@ class Released:
 
 
 Answered: TypeAlias = tuple[Number, Number, Number]
-Made: TypeAlias = Callable[[Mapping[str, Released], float], Result]
+Maker: TypeAlias = Callable[[Mapping[str, Released], float], Result]
 
 
 class Derived(Statistic):
@@ -155,7 +155,7 @@ class Derived(Statistic):
         one = self.sources()[key]
         return one if isinstance(one, str) else one.name or f"{self.name}/{key}"
 
-    def made(self, spec: Spec, planned: Mapping[str, Planned]) -> Made:
+    def made(self, spec: Spec, planned: Mapping[str, Planned]) -> Maker:
         """Check it against the statistics that there are; return what makes its rows."""
         names = [self.name_of(key) for key in self.sources()]
         known = {name: one.statistic for name, one in planned.items()}
@@ -191,7 +191,7 @@ class Derived(Statistic):
         return make
 
     def accuracy_of(
-        self, make: Made, sources: Sequence[Released], interval: float
+        self, make: Maker, sources: Sequence[Released], interval: float
     ) -> dict[str, Any]:
         """Return how far off it may be, by the size of a whole, for the worst of `shares` of it.
 
@@ -296,7 +296,7 @@ class Share(Derived):
         """Cells of margins have one of their own."""
         return self._columns is None
 
-    def made(self, spec: Spec, planned: Mapping[str, Planned]) -> Made:
+    def made(self, spec: Spec, planned: Mapping[str, Planned]) -> Maker:
         """Check that part and whole are of the same rows."""
         make, among = super().made(spec, planned), self._columns
         if among is None:
