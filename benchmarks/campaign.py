@@ -72,7 +72,7 @@ from discreet import __version__
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger, postgresql, sqlite
-from discreet.ledger.plans import LostSlot
+from discreet.ledger.plans import LostRelease
 from discreet.releases import charge, outputs, release
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.reports import folder as report_folder
@@ -208,7 +208,7 @@ def _slotted(house: House) -> str:
 def _slotted_again(house: House) -> str:
     try:
         return _slotted(house)
-    except LostSlot:
+    except LostRelease:
         return _released(house, plan_id=house.plan_id, key=KEY, retry=True)
 
 

@@ -14,7 +14,7 @@ import pytest
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
 from discreet.ledger import Amount, Charge, Ledger, OverBudget, Part
-from discreet.ledger.plans import LostSlot
+from discreet.ledger.plans import LostRelease
 from discreet.ledger.store import Rows
 
 SAID = {"purpose": "a table", "who": "ci", "spec_hash": "5" * 64}
@@ -559,7 +559,7 @@ def test_a_key_finds_its_stored_release_and_a_lost_one_is_refused(opened: Opened
     assert (january.number, february.number) == (1, 2)
     head = ledger.head
     for _ in range(3):
-        with pytest.raises(LostSlot, match="retry") as lost:
+        with pytest.raises(LostRelease, match="retry") as lost:
             ledger.next_slot(plan_id, "2026-01")
         assert "--retry" in lost.value.on_the_command_line
     assert ledger.head == head

@@ -20,7 +20,7 @@ from discreet.cli import release as release_command
 from discreet.errors import BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Amount, Ledger
-from discreet.ledger.plans import LostSlot, equal_part
+from discreet.ledger.plans import LostRelease, equal_part
 from discreet.releases import Preview, Release, Repeat, outputs, release
 
 Opened = Callable[..., Ledger]
@@ -186,7 +186,7 @@ def test_a_slot_that_was_cut_off_is_spent_and_drawn_once(
             run(plan_id=plan, key="2026-01")
     recorded = ledger.plan(plan).releases.get(1)
     if recorded is None:
-        with pytest.raises(LostSlot, match=r"Slot 1 .* is spent"):
+        with pytest.raises(LostRelease, match=r"Slot 1 .* is spent"):
             run(plan_id=plan, key="2026-01")
         made = run(plan_id=plan, key="2026-01", retry=True)
         assert isinstance(made, Release)
@@ -214,10 +214,10 @@ def test_a_spec_without_a_budget_is_told_what_became_of_its_slot(
         _cut_off(patched, "draw", "before")
         with pytest.raises(Cut):
             run(plan_id=plan, key="2026-01")
-    with pytest.raises(LostSlot, match=r"Slot 1 .* is spent") as lost:
+    with pytest.raises(LostRelease, match=r"Slot 1 .* is spent") as lost:
         run(plan_id=plan, key="2026-01")
     assert lost.value.exit_code == 4
-    assert isinstance(run(plan_id=plan, key="2026-01", dry_run=True).refused, LostSlot)
+    assert isinstance(run(plan_id=plan, key="2026-01", dry_run=True).refused, LostRelease)
     made = run(plan_id=plan, key="2026-01", retry=True)
     assert made.spent["epsilon"] == 1.0
     assert isinstance(run(plan_id=plan), Release)
@@ -295,7 +295,7 @@ def test_a_key_of_its_own_that_was_cut_off_is_spent(
         assert len(made.files) == 4
         assert ledger.spent("people").epsilon == 1
     else:
-        with pytest.raises(LostSlot, match="Its charge is spent") as lost:
+        with pytest.raises(LostRelease, match="Its charge is spent") as lost:
             run(key="2026-01")
         assert (lost.value.exit_code, ledger.entries("people")) == (4, charged)
         assert "--retry" in str(lost.value.flags)
@@ -384,7 +384,7 @@ def test_two_runs_on_one_key_make_one_draw(
     refused: list[Exception] = []
 
     def meanwhile(*given: Any, **named: Any) -> Any:
-        with pytest.raises(LostSlot) as told:
+        with pytest.raises(LostRelease) as told:
             run(plan_id=plan, key="2026-01")
         refused.append(told.value)
         return real(*given, **named)

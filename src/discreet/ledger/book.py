@@ -486,9 +486,9 @@ class Ledger:
         """Take the next release of a plan, at no further cost; durable when this returns.
 
         A slot that was taken is spent. The same idempotency key finds its stored release again:
-        then there is nothing to draw. A key whose release was not stored is refused (`LostSlot`):
-        it is being made, or it was lost, and `retry` takes another slot for it. With an `account`
-        and a `charge`, the slot must be that account's and cover that charge.
+        then there is nothing to draw. A key whose release was not stored is refused
+        (`LostRelease`): it is being made, or it was lost, and `retry` takes another slot for it.
+        With an `account` and a `charge`, the slot must be that account's and cover that charge.
         """
         whose = "" if account is None else _name(account)
         asked = charges(charge) if whose and charge is not None else ()

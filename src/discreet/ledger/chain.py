@@ -32,7 +32,7 @@ from discreet.ledger.entries import (
     read_moment,
     say_moment,
 )
-from discreet.ledger.plans import LostSlot, Plan, Slot
+from discreet.ledger.plans import LostRelease, Plan, Slot
 from discreet.ledger.promises import Registered, Standing, named, reached, register, widened
 from discreet.ledger.store import FORMAT, Rows
 from discreet.ledger.verification import refuse_altered
@@ -291,7 +291,7 @@ class Chain:
                 return one
         if not wanted.retry:
             taken = read_moment(last.at)
-            raise LostSlot("ledger.key_lost", at=last.at[:19], taken=taken, **told)
+            raise LostRelease("ledger.key_lost", at=last.at[:19], taken=taken, **told)
         return None
 
     def afford(

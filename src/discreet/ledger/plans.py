@@ -34,7 +34,7 @@ from discreet.words import say
 PlanPart: TypeAlias = "Part | Guarantee | Charge | tuple[Guarantee | Charge, int]"
 
 
-class LostSlot(PolicyError):
+class LostRelease(PolicyError):
     """A key that was charged or took a slot, with no release stored: it is being made, or lost."""
 
     def __init__(self, name: str, /, *, taken: datetime | None = None, **values: Any) -> None:
@@ -173,7 +173,7 @@ class Plan:
         if made is not None and made.slot is not None:
             return made.slot
         if last is not None and not retry:
-            raise LostSlot(
+            raise LostRelease(
                 "ledger.slot_lost",
                 key=key,
                 plan=self.plan_id,

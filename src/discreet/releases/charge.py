@@ -33,7 +33,7 @@ from discreet.ledger import Account, Amount, Charge, Entry, Ledger, Slot, Standi
 from discreet.ledger.accounts import remaining_dict
 from discreet.ledger.amounts import Chargeable, Filter, charges
 from discreet.ledger.entries import BEFORE_THE_FIRST, new_id
-from discreet.ledger.plans import LostSlot
+from discreet.ledger.plans import LostRelease
 from discreet.ledger.promises import register
 from discreet.promises import Promise, delta_in
 from discreet.releases import outputs
@@ -370,7 +370,7 @@ class Charging:
         while True:
             try:
                 return take()
-            except LostSlot as lost:
+            except LostRelease as lost:
                 age = datetime.now(UTC) - lost.taken
                 if age > RECENT or time.monotonic() > until:
                     raise
