@@ -316,10 +316,10 @@ class _Lists(dict[str, str]):
     def __missing__(self, name: str) -> str:
         from discreet.laws.registry import names
 
-        if name == "methods":
-            from discreet.composition import METHODS
+        if name in ("methods", "methods_of_series"):
+            from discreet.composition.theorems import IN_SERIES, METHODS
 
-            return ", ".join(METHODS)
+            return ", ".join(METHODS if name == "methods" else IN_SERIES)
         return ", ".join(names(planned=True if name == "planned_mechanisms" else None))
 
 
