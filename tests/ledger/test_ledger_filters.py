@@ -47,6 +47,7 @@ def test_costs_are_those_of_the_theorems(x: float, d: float) -> None:
     assert fractions(Filter.PURE.cost(pure)) == {"epsilon": e}
     assert fractions(Filter.BASIC.cost(pure)) == {"epsilon": e, "delta": 0}
     assert fractions(Filter.BASIC.cost(approx)) == {"epsilon": e, "delta": delta}
+    assert Filter.BASIC.cost(ProbabilisticDP(x, d)) == Filter.BASIC.cost(approx)
     assert fractions(Filter.ZCDP.cost(concentrated)) == {"rho": e, "delta": 0}
     assert fractions(Filter.ZCDP.cost(pure)) == {"rho": e * e / 2, "delta": 0}
     assert fractions(Filter.ZCDP.cost(approx)) == {"rho": e * e / 2, "delta": delta}

@@ -1,10 +1,9 @@
-"""Many releases, one guarantee: the theorems, the filters, and whole privacy curves.
+"""Many releases, one guarantee: the theorems, and whole privacy curves.
 
     loss_of((Geometric(0.05), 365))                  the privacy loss of a fixed plan
     loss_of((PureDP(0.05), 365)).epsilon(1e-6)       the same of promises, at a δ
     loss_of(Laplace(0.05)).one_step(0.01)            what the loss passes with probability .01
     compose([(PureDP(0.05), 365)], delta=1e-6)       one guarantee, and which theorem gave it
-    filters.cost("zcdp", PureDP(0.1))                what a release costs an account
 
 `loss_of` returns the `PrivacyLoss` of a plan. Composition, plans, horizons, promises, beliefs and
 the ledger all use it. Modules are loaded on first use: Gaussian plans need no NumPy.

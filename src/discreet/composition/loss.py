@@ -12,7 +12,7 @@ the probability with which a belief passes expit(logit p ± ε') (KSZ Thm 3.1). 
 gives δ(ε) = 1 − e^ε (1 − δ(−ε)).
 
 Every δ and every ε returned is never below the true one. All this holds for a plan fixed before the
-first draw; for budgets chosen as one goes there are `discreet.composition.filters`.
+first draw; for budgets chosen as one goes there are filters (`discreet.ledger.Filter`).
 
 `one_step` bounds the loss outside an event of a given probability; of `steps(2)` it is that of a
 unit two neighbours away: a value changed for another. Three strengths, each tighter than the last:

@@ -6,7 +6,7 @@ is found in a shrinking bracket whose lower end was seen to keep it, so that bud
 through the same bound, keeps the promise.
 
 The plan is for releases fixed in advance: one whose budgets are changed after looking at what was
-published needs a filter instead (`discreet.composition.filters`).
+published needs a filter instead (`discreet.ledger.Filter`).
 
 One release of a plan: its share of the budget, its accuracy, and what adds up over all of them.
 
