@@ -294,7 +294,8 @@ def columns_read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
             yield name
             return
         # A feature, or a column, may have the name of what it is made from.
-        below = let if made is every else {one: made[one] for one in made if one != name}
+        others = {one: made[one] for one in made if one != name}
+        below = let if made[name] is features.get(name) else others
         for column in columns_in(made[name].tree):
             yield from behind(column, below)
 
