@@ -220,8 +220,8 @@ class Feature(Closed):
             return Gathered(
                 how, resolve(self.formula, columns, terms, wanted="number"), self.number
             )
-        moment = resolve(self.formula, columns, terms).type in ("date", "moment")
-        wanted: Type = "date" if moment else "number"
+        kinds: dict[Type, Type] = {"date": "date", "moment": "date", "text": "text"}
+        wanted = kinds.get(resolve(self.formula, columns, terms).type, "number")
         return Gathered(how, resolve(self.formula, columns, terms, wanted=wanted))
 
 
@@ -252,8 +252,7 @@ class Gathered:
             return "integer"
         if self.gathering in ("any", "all"):
             return "truth"
-        moment = self.term.type in ("date", "moment")
-        return "moment" if moment and self.gathering != "sum" else "number"
+        return KINDS[self.term.type]
 
 
 def keys_known(
