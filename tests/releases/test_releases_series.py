@@ -274,6 +274,31 @@ def test_a_key_of_its_own_charges_once(
     assert ledger.verify().verified
 
 
+def test_a_key_is_found_again_where_the_ledger_was_moved_to(
+    spec: dict[str, Any], people: pa.Table, ledger: Ledger, tmp_path: Path
+) -> None:
+    """What the spec says of the ledger's place, and of the folder, is nothing that it releases."""
+    given: dict[str, Any] = {"data": people, "folder": tmp_path, "key": "2026-01"}
+    made = release(spec, **given)
+    assert ledger.copy(f"sqlite:///{tmp_path / 'new.db'}", move=True).verified
+    spec["ledger"] = "sqlite:///new.db"
+    again = release(spec, **given)
+    assert isinstance(again, Repeat)
+    assert (again.release_id, len(again.files)) == (made.release_id, 4)
+    elsewhere = release(spec | {"output": "other"}, **given)
+    assert (elsewhere.release_id, elsewhere.files) == (made.release_id, ())
+    for other in (
+        {"source": "other.csv"},
+        {"budget": {"epsilon": 0.5}},
+        {"budget": None, "promise": {"ratio": 3}},
+        {"statistics": [{"count": "units"}]},
+        {"protect": spec["protect"] | {"rows": 7}},
+    ):
+        with pytest.raises(PolicyError, match="was used for another spec"):
+            release(spec | other, **given)
+    assert Ledger.open(f"sqlite:///{tmp_path / 'new.db'}").spent("people").epsilon == 1
+
+
 @pytest.mark.parametrize("step", ["draw", "commit", "show"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_key_of_its_own_that_was_cut_off_is_spent(

@@ -334,15 +334,19 @@ class InFolder(Closed):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the spec's canonical JSON: the same words, the same hash.
+        """SHA-256 of the spec's canonical JSON: what it asks for, wherever that is kept.
 
-        A password in a URL is left out: the hash is published, and must not help to guess one.
+        Ledger and output are left out: a ledger may be moved, and its keys name the same releases.
+        So is a password in a URL: the hash is published, and must not help to guess one.
         """
         said = self.to_dict()
-        for where in (said, said.get("source")):
-            if isinstance(where, dict):
-                for name in {"ledger", "source", "path"} & set(where):
-                    where[name] = without_password(where[name])
+        del said["ledger"], said["output"]
+        for where in (said, *said.get("join", ())):
+            source = where.get("source")
+            if isinstance(source, dict):
+                source["path"] = without_password(source.get("path"))
+            else:
+                where["source"] = without_password(source)
         text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
