@@ -263,6 +263,7 @@ def test_a_plan_without_a_budget_gets_equal_parts_of_what_is_left(
     found = discreet.json("plan", "--account", "a", "--releases", 7, "--key", "2026")
     again = discreet.json("plan", "--account", "a", "--releases", 7, "--key", "2026")
     assert again["plan_id"] == found["plan_id"]
+    assert again["key"] == found["key"] == "2026"
     assert again["head"] == found["head"]
     entry = found["entries"][-1]
     assert left * (1 - 1e-9) <= entry["cost"][sign] <= left

@@ -473,6 +473,25 @@ def test_a_dry_run_says_what_would_be_refused_and_writes_nothing(
     assert ledger.head == head
 
 
+def test_key_and_slot_are_told_of_every_release(run: Callable[..., Any], plan: str) -> None:
+    """They were told only of one that was found again."""
+
+    def told(**more: Any) -> list[Any]:
+        said = run(**more).to_dict()
+        return [said[name] for name in ("repeated", "key", "slot")]
+
+    for more in ({"dry_run": True}, {}):
+        assert told(**more) == [False, None, None]
+        assert told(plan_id=plan, **more) == [False, None, 1]
+    for more in ({"dry_run": True}, {}):
+        assert told(plan_id=plan, key="2026-02", **more) == [False, "2026-02", 2]
+    for more in ({"dry_run": True}, {}):
+        assert told(plan_id=plan, key="2026-02", **more) == [True, "2026-02", 2]
+        run(plan_id=plan, key="2026-03")
+        assert told(key="alone", **more)[1:] == ["alone", None]
+    assert told(key="alone", dry_run=True) == [True, "alone", None]
+
+
 def test_a_dry_run_holds_the_tolerance_against_the_whole_account(
     run: Callable[..., Any], spec: dict[str, Any], ledger: Ledger
 ) -> None:

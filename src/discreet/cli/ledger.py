@@ -272,7 +272,7 @@ def plan(
         method=by,
         theorem=theorem,
     )
-    said_of_plan = {"plan_id": plan_id, "method": by, "theorem": theorem}
+    said_of_plan = {"plan_id": plan_id, "key": key, "method": by, "theorem": theorem}
     _say(book, account, said, as_json, said_of_plan)
 
 
