@@ -272,6 +272,18 @@ def test_a_plan_without_a_budget_gets_equal_parts_of_what_is_left(
     assert code == 3, said
 
 
+def test_what_rounding_left_over_is_shown_as_nothing(discreet: Discreet) -> None:
+    """Of a promise it was shown, beside an account with nothing left."""
+    opened = discreet.json("open", "--account", "a", "--ratio", 3, *APPROVED)
+    each = opened["promises"][0]["left"] / 3 * (1 - 1e-15)
+    for _ in range(3):
+        found = discreet.json("charge", "--account", "a", "--epsilon", each)
+    assert 0 < found["promises"][0]["left"] < 1e-12
+    shown = discreet("show", "--account", "a")[1]
+    assert "left     ε = 0\n" in shown
+    assert "left ε = 0: 0 more like the last release" in shown
+
+
 def test_a_plan_on_a_basic_account_may_be_composed_at_one_delta(discreet: Discreet) -> None:
     cap = ("--epsilon", 10, "--delta", 1e-4)
     discreet.json("open", "--account", "a", "--filter", "basic", *cap, *APPROVED)
