@@ -353,6 +353,7 @@ def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:
         "cut": plan.cut(table),
         "gaussian_mu": _mu(plan),
         "explanations": plan.explanations(),
+        **({"empty": plan.empty} if plan.empty else {}),
         "table": table.to_dict(),
         **({"set": spec.changes} if spec.changes else {}),
     }
@@ -446,6 +447,7 @@ def statement(said: Mapping[str, Any]) -> str:
         *_found(plan),
         _say("intervals", interval=said["interval"]),
         *(f"- {flat(line)}" for line in cut_lines(said["cut"])),
+        *(f"- {flat(line)}" for line in said.get("empty", {}).values()),
         "",
         _say("unprotected"),
         "",
