@@ -277,6 +277,36 @@ def test_a_dry_run_says_how_far_off_they_may_be(
     assert any(line.startswith("share: off by at most 0.") for line in lines)
 
 
+@pytest.mark.parametrize("what", [("units", "units"), ("rows", "units"), ("units", "rows")])
+def test_after_per_unit_groups_are_parts_of_all_units(
+    asked: dict[str, Any], account: Callable[..., Ledger], tmp_path: Path, what: tuple[str, str]
+) -> None:
+    """Each unit is one row, so that none is lost; such a share was refused."""
+    account(cap=None)
+    visits = pa.table({"person": ["a", "a", "b", "c"], "ill": ["no", "yes", "no", "no"]})
+    asked |= {
+        "budget": {"epsilon": 200.0},
+        "protect": {"unit": "person", "column": "person"},
+        "per_unit": {"ever": {"any": "ill = 'yes'"}, "last": {"max": "ill"}},
+        "statistics": [
+            {"count": what[0], "by": ["last"], "keys": {"last": ["yes", "no"]}, "name": "some"},
+            {"count": what[1], "name": "all"},
+            {"share": {"of": "some", "among": "all"}, "name": "share"},
+        ],
+    }
+    assert check(asked).plan.cut() == []  # nor is there anything that limits cut
+    made = rows_of(release(asked, data=visits, folder=tmp_path), "share")
+    assert {key: value for key, (value, *_) in made.items()} == {
+        ("yes",): pytest.approx(1 / 3),
+        ("no",): pytest.approx(2 / 3),
+    }
+    del asked["per_unit"]
+    asked["protect"]["rows"] = 1
+    asked["statistics"][0] |= {"by": ["ill"], "keys": {"ill": ["yes", "no"]}}
+    with pytest.raises(SpecError, match="no part of the other"):
+        preview(asked, data=visits, folder=tmp_path)
+
+
 def test_a_key_with_no_number_beside_it_is_announced(
     asked: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
 ) -> None:

@@ -356,7 +356,7 @@ class Plan:
         None where the spec does not pay for it, and something may be cut.
         """
         if self.spec.cut is None:
-            units = bool(self.spec.protect.column)
+            units = not self.spec.one_row
             return None if any(questions(self.statistics, units=units)) else []
         asked = (p.statistic for p in self.statistics if isinstance(p.statistic, CutUnits))
         return [
@@ -565,7 +565,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             raise SpecError("releases.plan.choice_within")
         asked.append(Asked(LIMIT, LIMIT_CALL, decimal(choice.weight)))
     if spec.cut is not None:
-        found = list(questions(statistics, units=bool(spec.protect.column)))
+        found = list(questions(statistics, units=not spec.one_row))
         if not found:
             raise SpecError("releases.cut.nothing")
         weight = decimal(spec.cut.weight) / len(found)

@@ -519,6 +519,7 @@ class Spec(InFolder):
         default_factory=dict,
         description="What statistics, columns and keys are called in tables for readers.",
     )
+    _gathered: bool = PrivateAttr(default=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -571,7 +572,14 @@ class Spec(InFolder):
         """Return the spec of the same statistics over a table that is shaped already."""
         bare: dict[str, Any] = {"join": (), "where": None, "let": {}, "per_unit": {}}
         entries = tuple(map(_unconditional, self.named()))
-        return self.model_copy(update=bare | {"statistics": entries})
+        found = self.model_copy(update=bare | {"statistics": entries})
+        found._gathered = self.one_row
+        return found
+
+    @property
+    def one_row(self) -> bool:
+        """Whether each unit is one row, so that no limit leaves any out."""
+        return not self.protect.column or bool(self.per_unit) or self._gathered
 
     def to_yaml(self) -> str:
         """Return the spec as YAML; `load` reads it back."""
