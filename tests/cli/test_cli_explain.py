@@ -6,6 +6,7 @@ import typer
 from typer.testing import CliRunner
 
 from discreet.cli.explain import explain
+from discreet.errors import InputError
 
 
 def test_without_a_prior_it_says_what_it_is_about() -> None:
@@ -26,3 +27,12 @@ def test_joining_is_told_apart_from_before_and_after() -> None:
     shown = CliRunner().invoke(app, ["--epsilon", "0.5", "--join"]).stdout
     assert "Another comparison is with one person in or left out" in shown
     assert "30 %                  53.82 %" in shown
+
+
+def test_a_value_without_being_in_the_data_is_told_what_to_add() -> None:
+    """The message named other flags than were given, and no way on."""
+    app = typer.Typer()
+    app.command()(explain)
+    refused = CliRunner().invoke(app, ["--epsilon", "1", "--q", "0.3"]).exception
+    assert isinstance(refused, InputError)
+    assert "--p 1 --q 0.3" in refused.on_the_command_line

@@ -144,3 +144,9 @@ def test_without_a_delta_no_theorem_is_said_to_be_chosen():
     pure = CliRunner().invoke(app, ["--epsilon", "0.1", "--times", "12"]).stdout
     assert " - " not in pure
     assert "advanced" not in pure  # it needs a delta, and says nothing here
+    assert "may be smaller: try --delta 1e-06" in pure
+    both = CliRunner().invoke(app, ["--epsilon", "0.1", "--delta-each", "1e-6", "--times", "5"])
+    assert "holds at delta = 5e-06. At a larger" in both.stdout
+    assert "try --delta 5e-05" in both.stdout
+    for more in (["--times", "12", "--delta", "1e-6"], []):
+        assert "smaller" not in CliRunner().invoke(app, ["--epsilon", "0.1", *more]).stdout

@@ -233,6 +233,8 @@ def test_features_are_gathered_from_all_rows_of_a_unit(
             "cost": [1.5, 250.0, None, math.nan, -5.0, 7.0, math.inf, None],
             "code": ["C18", "x", "x", None, "y", "C18", None, "C18"],
             "day": [DAY(2026, 1, d) for d in range(1, 9)],
+            # U+10000 comes after U+FFFD, though not in UTF-16, and small letters after capitals.
+            "town": ["\N{LINEAR B SYLLABLE B008 A}", "\ufffd", "a", "Z", None, "0", "", None],
         }
     )
     engine = opened(table)
@@ -244,10 +246,13 @@ def test_features_are_gathered_from_all_rows_of_a_unit(
         "only": Feature(all="code = 'C18'"),
         "most": Feature(max="cost"),
         "first": Feature(min="day"),
+        "low": Feature(min="town"),
+        "high": Feature(max="town"),
+        "worst": Feature(max="if(cost > 1, 'Zero', 'any')"),
     }
     features = {name: one.resolved(engine.columns, {}) for name, one in asked.items()}
     units = engine.per_unit(("who",), features)
-    assert units.columns["first"] == "moment"
+    assert (units.columns["first"], units.columns["high"]) == ("moment", "text")
     wanted = {
         "visits": {"1": 2, "2": 1, "3": 1},
         "dear": {"0": 2, "1": 1, "2": 1},
@@ -256,6 +261,9 @@ def test_features_are_gathered_from_all_rows_of_a_unit(
         "spent": {"101.5": 1, "0.0": 1, "100.0": 1},
         "most": {"250.0": 1, "-5.0": 1, "inf": 1},
         "first": {"2026-01-01": 1, "2026-01-03": 1, "2026-01-07": 1, "2026-01-08": 1},
+        "low": {"\ufffd": 1, "Z": 1, "": 1, "\N{LINEAR B SYLLABLE B008 A}": 0, "a": 0},
+        "high": {"\N{LINEAR B SYLLABLE B008 A}": 1, "a": 1, "": 1, "\ufffd": 0, "Z": 0},
+        "worst": {"Zero": 2, "any": 2},
     }
     for name, counts in wanted.items():
         cells = KeySet((name,), tuple((key,) for key in (*counts, "9")))

@@ -13,6 +13,8 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.engines import postgresql
 from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing, Tally
 from discreet.releases.engines.postgresql import PostgreSQL
+from discreet.releases.formula import parse, resolve
+from discreet.releases.rows import Feature
 
 ONE = Contribution()
 
@@ -71,6 +73,25 @@ def test_texts_are_compared_byte_by_byte_whatever_the_collation(postgres_url: st
     cells = KeySet(("k",), (("a",), ("A",)))
     assert engine.measure(Query(("u",), cells, ONE, (Counting("n"),)))["n"] == [1, 1]
     engine.close()
+
+
+def test_texts_made_of_constants_are_ordered_by_bytes_too(postgres: Any) -> None:
+    """They have the collation of the database, in which a comes before B."""
+    postgres.execute(
+        "create database in_english template template0 locale_provider icu icu_locale 'en'"
+    )
+    url = postgres.url("in_english")
+    try:
+        _run(url, "create table t (u int, x int)", "insert into t values (1, 1), (1, 2), (2, 2)")
+        engine = PostgreSQL.open(f"{url}?table=t")
+        word = "if(x = 1, 'B', 'a')"
+        later = resolve(parse(f"{word} > 'C'"), engine.columns)
+        assert _counted(engine.computed({"late": later}), "late", ["true", "false"]) == [2, 1]
+        features = {"last": Feature(max=word).resolved(engine.columns, {})}
+        assert _counted(engine.per_unit(("u",), features), "last", ["a", "B"]) == [2, 0]
+        engine.close()
+    finally:
+        postgres.drop("in_english")
 
 
 @pytest.mark.parametrize("apart", [1, 600_000])

@@ -263,12 +263,25 @@ def test_a_plan_without_a_budget_gets_equal_parts_of_what_is_left(
     found = discreet.json("plan", "--account", "a", "--releases", 7, "--key", "2026")
     again = discreet.json("plan", "--account", "a", "--releases", 7, "--key", "2026")
     assert again["plan_id"] == found["plan_id"]
+    assert again["key"] == found["key"] == "2026"
     assert again["head"] == found["head"]
     entry = found["entries"][-1]
     assert left * (1 - 1e-9) <= entry["cost"][sign] <= left
     assert all(one["kept"] for one in found["promises"])
     code, said = discreet("plan", "--account", "a", "--releases", 10**6)
     assert code == 3, said
+
+
+def test_what_rounding_left_over_is_shown_as_nothing(discreet: Discreet) -> None:
+    """Of a promise it was shown, beside an account with nothing left."""
+    opened = discreet.json("open", "--account", "a", "--ratio", 3, *APPROVED)
+    each = opened["promises"][0]["left"] / 3 * (1 - 1e-15)
+    for _ in range(3):
+        found = discreet.json("charge", "--account", "a", "--epsilon", each)
+    assert 0 < found["promises"][0]["left"] < 1e-12
+    shown = discreet("show", "--account", "a")[1]
+    assert "left     ε = 0\n" in shown
+    assert "left ε = 0: 0 more like the last release" in shown
 
 
 def test_a_plan_on_a_basic_account_may_be_composed_at_one_delta(discreet: Discreet) -> None:

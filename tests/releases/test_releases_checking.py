@@ -399,3 +399,17 @@ def test_a_feature_may_have_the_name_of_its_column(tmp_path: Path) -> None:
     protect = {"unit": "person", "column": "person"}
     found = discreet.check(SPEC | asked | {"protect": protect}, folder=tmp_path)
     assert {"cost", "ward"} <= {*found.columns}
+
+
+@pytest.mark.parametrize("path", ["visits.csv", "visits.parquet"])
+@pytest.mark.parametrize("types", [{}, {"cost": "number"}, {"cost": "number", "person": "text"}])
+def test_types_are_not_taken_for_all_columns_there_are(path: str, types: dict[str, str]) -> None:
+    """A column that only an unused feature or formula reads was said not to be there."""
+    asked = {
+        "source": {"path": path, "types": types},
+        "protect": {"unit": "person", "column": "person"},
+        "per_unit": {"seen": {"any": "ward = 'a'"}, "spent": {"max": "cost"}},
+        "let": {"late": "day > '2026-01-01'", "much": "spent > 3"},
+        "statistics": [{"count": "units", "by": ["much"]}],
+    }
+    assert {*discreet.check(SPEC | asked).columns} == {"person", "ward", "cost", "day"}

@@ -21,7 +21,7 @@ from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
 from discreet.ledger import Ledger
 from discreet.numerics import normal_tail
-from discreet.releases import preview, release
+from discreet.releases import check, preview, release
 from discreet.releases.quotients import Spread, beyond, difference, quotient
 from discreet.releases.tables import RESERVED
 from discreet.statements.presenter import accuracy_lines
@@ -275,6 +275,79 @@ def test_a_dry_run_says_how_far_off_they_may_be(
         assert said[name]["half_width"] == pytest.approx(max(ends) / 2, rel=0.3)
     lines = accuracy_lines(shown.to_dict())
     assert any(line.startswith("share: off by at most 0.") for line in lines)
+
+
+@pytest.mark.parametrize("what", [("units", "units"), ("rows", "units"), ("units", "rows")])
+def test_after_per_unit_groups_are_parts_of_all_units(
+    asked: dict[str, Any], account: Callable[..., Ledger], tmp_path: Path, what: tuple[str, str]
+) -> None:
+    """Each unit is one row, so that none is lost; such a share was refused."""
+    account(cap=None)
+    visits = pa.table({"person": ["a", "a", "b", "c"], "ill": ["no", "yes", "no", "no"]})
+    asked |= {
+        "budget": {"epsilon": 200.0},
+        "protect": {"unit": "person", "column": "person"},
+        "per_unit": {"ever": {"any": "ill = 'yes'"}, "last": {"max": "ill"}},
+        "statistics": [
+            {"count": what[0], "by": ["last"], "keys": {"last": ["yes", "no"]}, "name": "some"},
+            {"count": what[1], "name": "all"},
+            {"share": {"of": "some", "among": "all"}, "name": "share"},
+        ],
+    }
+    assert check(asked).plan.cut() == []  # nor is there anything that limits cut
+    made = rows_of(release(asked, data=visits, folder=tmp_path), "share")
+    assert {key: value for key, (value, *_) in made.items()} == {
+        ("yes",): pytest.approx(1 / 3),
+        ("no",): pytest.approx(2 / 3),
+    }
+    del asked["per_unit"]
+    asked["protect"]["rows"] = 1
+    asked["statistics"][0] |= {"by": ["ill"], "keys": {"ill": ["yes", "no"]}}
+    with pytest.raises(SpecError, match="no part of the other"):
+        preview(asked, data=visits, folder=tmp_path)
+
+
+def test_a_key_with_no_number_beside_it_is_announced(
+    asked: dict[str, Any], visits: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    """Its value was empty, and nothing said so: not the check, the dry run or the statement."""
+    account(unit="record")
+    first = release(asked, data=visits, folder=tmp_path)
+    wider = {"county": ["north", "south", "west", "east", "centre", "isles"]}
+    (tmp_path / "people.csv").write_text("county,people\nnorth,6000\nsouth,2000\nwest,3000\n")
+    (tmp_path / "ages.csv").write_text('age,people\n"[0, 500)",9\n')
+    asked["statistics"] = [
+        VISITS | {"keys": wider},
+        {"count": "rows", "by": ["county"], "keys": VISITS["keys"], "name": "some"},
+        {"histogram": "age", "edges": [0, 500, 1000], "name": "ages"},
+        {"count": "rows", "name": "all"},
+        {"rate": {"events": "visits", "per": "people.csv"}, "name": "file"},
+        {"rate": {"events": "visits", "per": {"north": 1, "isles": 2}}, "name": "listed"},
+        {"rate": {"events": "visits", "per": 7.0}, "name": "one"},
+        {"rate": {"events": "visits", "per": "all"}, "name": "whole"},
+        {"share": {"of": "visits", "among": "some"}, "name": "share"},
+        {"change": {"of": "visits", "against": first.release_id}, "name": "change"},
+        {"rate": {"events": "ages", "per": "ages.csv"}, "name": "by age"},
+    ]
+    wanted = {
+        "file": "file: people.csv has no number for 3 keys (east; centre; isles), so their values",
+        "listed": "listed: per has no number for 4 keys (south; west; east; …)",
+        "share": "share: some has no number for 4 keys",
+        "change": f"change: {first.release_id} has no number for 4 keys",
+        "by age": "by age: ages.csv has no number for 1 key ([500, 1000]), so its value is empty.",
+    }
+    kinds = {"county": "text", "age": "integer"}
+    checked = check(asked, columns=kinds, folder=tmp_path).to_dict()["warnings"]
+    seen = preview(asked, data=visits, folder=tmp_path)
+    for said in (checked, seen.warnings):
+        assert len(said) == len(wanted)
+        assert all(any(text in line for line in said) for text in wanted.values())
+    made = release(asked, data=visits, folder=tmp_path, confirm=True)
+    stored = json.loads((made.statement.parent / "release.json").read_text())
+    for name, text in wanted.items():
+        assert text in stored["explanations"][name]
+        assert text.split(" (")[0] in made.statement.read_text()
+        assert any(value is None for value, *_ in rows_of(made, name).values())
 
 
 def test_a_statistic_in_place_is_released_and_charged(

@@ -120,7 +120,7 @@ def test_hosts_at_once_with_one_key_publish_one_release(
     found = at_once(folders, "--plan", plan, "--next", "--key", "2026-01")
     assert [code for code, _, _ in found] == [0] * HOSTS, found
     (name,) = {json.loads(out)["release_id"] for _, out, _ in found}
-    assert sum("repeated" not in json.loads(out) for _, out, _ in found) == 1
+    assert sum(not json.loads(out)["repeated"] for _, out, _ in found) == 1
     shown = [p for folder in folders for p in (folder / "out").iterdir()]
     assert [path.name for path in shown] == [name]
     assert ledger.plan(plan).releases == {1: name}

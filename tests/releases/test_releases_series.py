@@ -274,6 +274,31 @@ def test_a_key_of_its_own_charges_once(
     assert ledger.verify().verified
 
 
+def test_a_key_is_found_again_where_the_ledger_was_moved_to(
+    spec: dict[str, Any], people: pa.Table, ledger: Ledger, tmp_path: Path
+) -> None:
+    """What the spec says of the ledger's place, and of the folder, is nothing that it releases."""
+    given: dict[str, Any] = {"data": people, "folder": tmp_path, "key": "2026-01"}
+    made = release(spec, **given)
+    assert ledger.copy(f"sqlite:///{tmp_path / 'new.db'}", move=True).verified
+    spec["ledger"] = "sqlite:///new.db"
+    again = release(spec, **given)
+    assert isinstance(again, Repeat)
+    assert (again.release_id, len(again.files)) == (made.release_id, 4)
+    elsewhere = release(spec | {"output": "other"}, **given)
+    assert (elsewhere.release_id, elsewhere.files) == (made.release_id, ())
+    for other in (
+        {"source": "other.csv"},
+        {"budget": {"epsilon": 0.5}},
+        {"budget": None, "promise": {"ratio": 3}},
+        {"statistics": [{"count": "units"}]},
+        {"protect": spec["protect"] | {"rows": 7}},
+    ):
+        with pytest.raises(PolicyError, match="was used for another spec"):
+            release(spec | other, **given)
+    assert Ledger.open(f"sqlite:///{tmp_path / 'new.db'}").spent("people").epsilon == 1
+
+
 @pytest.mark.parametrize("step", ["draw", "commit", "show"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_key_of_its_own_that_was_cut_off_is_spent(
@@ -446,6 +471,25 @@ def test_a_dry_run_says_what_would_be_refused_and_writes_nothing(
     assert isinstance(over.refused, BudgetExceeded)
     assert any("would be refused" in note for note in over.notes)
     assert ledger.head == head
+
+
+def test_key_and_slot_are_told_of_every_release(run: Callable[..., Any], plan: str) -> None:
+    """They were told only of one that was found again."""
+
+    def told(**more: Any) -> list[Any]:
+        said = run(**more).to_dict()
+        return [said[name] for name in ("repeated", "key", "slot")]
+
+    for more in ({"dry_run": True}, {}):
+        assert told(**more) == [False, None, None]
+        assert told(plan_id=plan, **more) == [False, None, 1]
+    for more in ({"dry_run": True}, {}):
+        assert told(plan_id=plan, key="2026-02", **more) == [False, "2026-02", 2]
+    for more in ({"dry_run": True}, {}):
+        assert told(plan_id=plan, key="2026-02", **more) == [True, "2026-02", 2]
+        run(plan_id=plan, key="2026-03")
+        assert told(key="alone", **more)[1:] == ["alone", None]
+    assert told(key="alone", dry_run=True) == [True, "alone", None]
 
 
 def test_a_dry_run_holds_the_tolerance_against_the_whole_account(

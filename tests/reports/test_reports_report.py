@@ -22,6 +22,7 @@ from tracing import untraced
 from typer.testing import CliRunner
 
 from discreet.beliefs import explain
+from discreet.cli.reports import report as report_command
 from discreet.cli.reports import verify
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP
@@ -526,6 +527,23 @@ def test_the_command(pure: Made) -> None:
     plain = CliRunner().invoke(app, [pure.release_id, "--output", str(pure.output)])
     assert "python3 -I" in plain.stdout
     assert f"(verify --head): {said['statement']['spending']['head']}\n" in plain.stdout
+
+
+def test_a_release_is_found_by_its_own_folder(
+    pure: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = pure.copied(tmp_path)
+    by_id = report(made.release_id, output=made.output)
+    monkeypatch.chdir(made.folder.parent.parent)
+    by_folder = report(f"{made.folder.parent.name}/{made.release_id}/")
+    assert (by_folder.html, by_folder.manifest) == (by_id.html, by_id.manifest)
+    app = typer.Typer()
+    app.command()(report_command)
+    said = CliRunner().invoke(app, [str(made.folder), "--ledger", made.ledger])
+    assert f"Report of release {made.release_id}:" in said.stdout
+    for wrong in (made.folder.parent.name, "out/nothing"):
+        with pytest.raises(InputError, match="neither a folder"):
+            report(wrong)
 
 
 def test_no_link_that_someone_put_into_the_folder_is_followed(pure: Made, tmp_path: Path) -> None:

@@ -207,7 +207,7 @@ def test_a_ledger_that_was_altered_is_not_reported_from(pure: Made, tmp_path: Pa
 
 def test_a_name_that_is_no_release_is_refused(pure: Made) -> None:
     for name in ("../pure", "*", ""):
-        with pytest.raises(InputError, match="release_id is"):
+        with pytest.raises(InputError, match="neither a folder"):
             find(name, ledger=pure.ledger)
 
 

@@ -81,6 +81,9 @@ def compose(
     payload = found.to_dict() | ({"accounts": held} if held else {})
     lines = [_headline(found), f"  by {found.theorem}"]
     lines += ["", *table(rows, ["method", "epsilon", ""])] if rows else []
+    if delta is None and rows and (len(curves) + sum(map(_times, parts)) > 1):
+        larger = min(1.0, 10 * found.delta) or 1e-6
+        lines += ["", say("cli.compose.with_delta", delta=larger, found=found.delta)]
     if held:
         lines.insert(
             0, say("cli.compose.accounts", names=", ".join(one["account"] for one in held))

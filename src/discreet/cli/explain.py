@@ -54,7 +54,7 @@ def explain(
     from discreet.reports.sentences import sentence
 
     if prior is None and value_prior != 1.0:
-        raise InputError("cli.value_prior_alone")
+        raise InputError("cli.value_prior_alone", q=value_prior)
     draw = charted(png, "likelihood_ratios")
     has_curve = release.epsilon is None or release.mechanism is not None
     subject = release.read(

@@ -272,7 +272,7 @@ def plan(
         method=by,
         theorem=theorem,
     )
-    said_of_plan = {"plan_id": plan_id, "method": by, "theorem": theorem}
+    said_of_plan = {"plan_id": plan_id, "key": key, "method": by, "theorem": theorem}
     _say(book, account, said, as_json, said_of_plan)
 
 
@@ -480,15 +480,16 @@ def _account_lines(account: Account) -> list[str]:
 
 def _promise_lines(promises: Sequence[Standing]) -> list[str]:
     """Where the account stands under each promise: in words, in budget, in releases."""
-    from discreet.rounding import number, percent
+    from discreet.rounding import percent
+    from discreet.statements.presenter import amount_text
 
     lines = []
     for one in promises:
-        sign = "ρ" if one.registered.limit.rho is not None else "ε"
+        name = "rho" if one.registered.limit.rho is not None else "epsilon"
         state = "" if one.kept else say("cli.ledger.not_kept")
         lines += ["", f"  promise {one.registered.id}{state}", f"    {one.sentence}"]
         _, most = one.spent.beside(one.registered.limit)
-        left = f"{sign} = {number(one.left, 'down', 6)}"
+        left = amount_text({name: one.left}, "down")
         said = say("cli.ledger.allows", most=most, used=one.used, left=left)
         again = one.fits_again
         lines.append(said if again is None else say("cli.ledger.fits", said=said, again=again))

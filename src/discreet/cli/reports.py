@@ -36,7 +36,7 @@ def report(
     lines = [
         say(
             f"reports.folder.written{'_account' if account else ''}",
-            release_id=release_id,
+            release_id=made.release_id,
             account=account,
             page=made.html,
         ),
@@ -157,17 +157,12 @@ def table(
 
 def _stored(release: str, ledger: str | None, output: str | None) -> dict[str, Any]:
     """Return a release by its folder as it lies there, or by its id, checked with the ledger."""
-    from discreet.ledger.entries import checked_id
-    from discreet.reports.stored import find, read_release
+    from discreet.reports.stored import find, given_folder, read_release
 
-    folder = Path(release)
-    if (folder / "release.json").is_file():
+    folder = given_folder(release)
+    if folder is not None:
         said = read_release(folder)
     else:
-        try:
-            checked_id(release)
-        except InputError:
-            raise InputError("sheets.no_release", release=release) from None
         said = dict(find(release, ledger=ledger, output=output).said)
     if "table" not in said:
         raise InputError("sheets.synthetic", release=release)

@@ -83,6 +83,10 @@ class Outlook:
     """That it takes a slot of a plan, which is paid for; one of the notes."""
     elsewhere: str | None = None
     """That other accounts were charged for the same source and unit; one of the notes."""
+    slot: int | None = None
+    """The slot of a plan that it takes, or that its key took before."""
+    repeated: bool = False
+    """Whether the release of its key is stored."""
 
     @property
     def remaining(self) -> dict[str, Any] | None:
@@ -213,7 +217,8 @@ class Charging:
     def _outlook(self) -> Outlook:
         notes, elsewhere = [text("charge.nothing_read")], self._elsewhere()
         notes += [] if elsewhere is None else [elsewhere]
-        refused = after = again = paid = None
+        refused = after = again = paid = slot = None
+        repeated = False
         account = self.ledger.found(self.spec.account)
         if account is None:
             promises = self._if_opened()
@@ -240,11 +245,12 @@ class Charging:
             after, promises = foreseen.account, foreseen.promises
             if self.plan_id is not None:
                 plan = self.ledger.plan(self.plan_id)
-                number = plan.next(self.key, retry=self.retry)
-                told = "takes_slot" if plan.stored(number) is None else "finds_stored"
-                place = {"slot": number, "of": plan.slots, "plan": plan.plan_id}
+                slot = plan.next(self.key, retry=self.retry)
+                repeated = plan.stored(slot) is not None
+                place = {"slot": slot, "of": plan.slots, "plan": plan.plan_id}
+                told = "finds_stored" if repeated else "takes_slot"
                 paid = text(f"charge.{told}", key=self.key, **place)
-            elif (made := self._made()) is not None:
+            elif repeated := (made := self._made()) is not None:
                 paid = text("charge.finds_made", key=self.key, release=made.release_id)
             notes += [] if paid is None else [paid]
             notes += self._on_promises(promises)
@@ -252,7 +258,8 @@ class Charging:
             refused, promises = refusal, self.ledger.promises(account)
             notes.append(text("charge.would_be_refused", why=refusal))
         said = tuple(notes)
-        return Outlook(self, account, after, promises, refused, again, said, paid, elsewhere)
+        found = (account, after, promises, refused, again, said, paid, elsewhere, slot, repeated)
+        return Outlook(self, *found)
 
     def _made(self) -> Entry | None:
         return self.ledger.made(self.spec.account, self.key, self.plan_id, self.spec.hash)

@@ -134,7 +134,8 @@ def check(
         types = options_of(asked.source).types
         known = {name: kind_declared(kind) for name, kind in types.items()}
         seen = _seen(asked)
-        assumed = dict.fromkeys(_read(asked, seen), "untyped")
+        # What a formula reads is needed, whether a statistic uses the formula or not.
+        assumed = dict.fromkeys(_read(asked, (*seen, *asked.let, *asked.per_unit)), "untyped")
         if not types or not (is_csv(asked.located or "") or assumed.keys() <= types.keys()):
             csv = is_csv(asked.located or "")
             kinds: dict[str, Column] = {

@@ -116,6 +116,9 @@ class Preview(Tabular):
             "warnings": list(self.warnings),
             "notes": list(self.notes),
             "paid": self.outlook.paid,
+            "repeated": self.outlook.repeated,
+            "key": self.outlook.charging.key,
+            "slot": self.outlook.slot,
             "refused": None
             if refused is None
             else {"exit_code": refused.exit_code} | refused.to_dict(),
@@ -152,10 +155,12 @@ class Release(JsonReady, Tabular):
     head: str
     series: dict[str, Any] | None = None
     """Which slot of which plan it took: `plan_id`, `slot`, `of`, and how many are `free`."""
+    key: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as JSON-ready values, without its table."""
-        own = JsonReady.to_dict(self)
+        slot = None if self.series is None else self.series["slot"]
+        own = JsonReady.to_dict(self) | {"repeated": False, "key": self.key, "slot": slot}
         return {**own, **self.plan.to_dict(), "cut": self.plan.cut(self.table)}
 
     def __repr__(self) -> str:
@@ -292,6 +297,7 @@ def release(
         table=table,
         head=ledger.head,
         series=series and {**series, "free": ledger.plan(series["plan_id"]).free},
+        key=key,
     )
 
 
@@ -347,6 +353,7 @@ def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:
         "cut": plan.cut(table),
         "gaussian_mu": _mu(plan),
         "explanations": plan.explanations(),
+        **({"empty": plan.empty} if plan.empty else {}),
         "table": table.to_dict(),
         **({"set": spec.changes} if spec.changes else {}),
     }
@@ -440,6 +447,7 @@ def statement(said: Mapping[str, Any]) -> str:
         *_found(plan),
         _say("intervals", interval=said["interval"]),
         *(f"- {flat(line)}" for line in cut_lines(said["cut"])),
+        *(f"- {flat(line)}" for line in said.get("empty", {}).values()),
         "",
         _say("unprotected"),
         "",

@@ -32,7 +32,7 @@ from discreet.releases.spec import PublicFiles, Spec, letters_compared
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
 from discreet.releases.statistics.cut import CutUnits, questions
-from discreet.releases.statistics.derived import Derived, Maker, Released
+from discreet.releases.statistics.derived import Beside, Derived, Maker, Released
 from discreet.releases.tables import RESERVED, STATISTIC, Table, decimal_text
 from discreet.statements.presenter import spaced_text
 from discreet.words import say
@@ -88,6 +88,15 @@ class Planned:
         """Its name in the table."""
         return str(self.statistic.name)
 
+    def rows(self) -> Iterator[dict[str, str]]:
+        """Yield the keys of its rows by column; none while they are still to be found."""
+        cells, extra = self.shown(self.cells), self.statistic.extra
+        columns = (*(() if cells is None else cells.columns), *extra)
+        keys: Iterable[tuple[str, ...]] = ((),) if cells is None else cells.keys
+        for key in () if self.open else keys:
+            for label in getattr(self.statistic, "labels", ()) if extra else ("",):
+                yield dict(zip(columns, (*key, label), strict=False))
+
     def assumed_rows(self, calls: Mapping[str, Priced], most: int | None) -> Released:
         """Return some of its rows before they are released; all of margins."""
         statistic, cells = self.statistic, self.shown(self.cells)
@@ -125,6 +134,8 @@ class Plan:
     """The columns without a type that formulas read, each with the type that is read in it."""
     limits: Mapping[int, Plan] = field(default_factory=dict)
     """The plans for each limit of rows, where one of them is chosen on the data."""
+    beside: Mapping[str, Beside | None] = field(default_factory=dict)
+    """What statistics made from others are put in relation to, read before the charge."""
     given: bool = False
     """Whether data are given in the place of the source that the spec names."""
 
@@ -155,7 +166,7 @@ class Plan:
                 wanted = say(f"releases.formula.types.{kind}")
                 said = {"column": name, "kind": kind, "wanted": wanted}
                 found.append(say("releases.plan.assumed_type", **said))
-        return (*found, *self._letters())
+        return (*found, *self._letters(), *self.empty.values())
 
     def _letters(self) -> Iterator[str]:
         """Warn where letters beyond ASCII are sought, and nothing says how the file writes them."""
@@ -170,6 +181,25 @@ class Plan:
         path = self.spec.path(source.path or "")
         if letters is not None and path.is_file() and not shows_encoding(path):
             yield say("releases.plan.letters", file=path.name, letters=letters)
+
+    @property
+    def empty(self) -> dict[str, str]:
+        """Say for which keys what is made from others is empty: those that nothing stands beside.
+
+        Keys are public, and so is what they are put in relation to.
+        """
+        said, known = {}, {planned.name: planned for planned in self.statistics}
+        for entry in self.spec.named():
+            of = self.beside.get(str(entry.name))
+            if of is None or not isinstance(entry, Derived):
+                continue
+            first = known[entry.name_of(next(iter(entry.sources())))]
+            keys = (tuple(row[column] for column in of.columns) for row in first.rows())
+            if none := [", ".join(key) for key in dict.fromkeys(keys) if key not in of.keys]:
+                some = "; ".join([*none[:_SOME], *["…"][: len(none) - _SOME]])
+                told = {"source": of.name, "number": len(none), "some": some}
+                said[str(entry.name)] = say("releases.plan.empty", statistic=entry.name, **told)
+        return said
 
     @property
     def as_written(self) -> tuple[str, ...]:
@@ -302,6 +332,7 @@ class Plan:
     def explanations(self) -> dict[str, str]:
         """What each statistic does, in one sentence; those made from others come last."""
         made = {str(e.name): e.explain() for e in self.spec.named() if e.name in self.derived}
+        made |= {name: f"{made[name]} {empty}" for name, empty in self.empty.items()}
         return {p.name: self._explained(p) for p in self.statistics} | made
 
     def _explained(self, planned: Planned) -> str:
@@ -325,7 +356,7 @@ class Plan:
         None where the spec does not pay for it, and something may be cut.
         """
         if self.spec.cut is None:
-            units = bool(self.spec.protect.column)
+            units = not self.spec.one_row
             return None if any(questions(self.statistics, units=units)) else []
         asked = (p.statistic for p in self.statistics if isinstance(p.statistic, CutUnits))
         return [
@@ -402,13 +433,11 @@ def plan_of(
     budget, statistics, pricing = _least_error(spec, statistics, asked, budgets)
     _check_thresholds(spec, pricing)
     known = {planned.name: planned for planned in statistics}
-    derived = {
-        str(entry.name): entry.made(spec, known)
-        for entry in spec.named()
-        if isinstance(entry, Derived)
-    }
+    entries = {str(one.name): one for one in spec.named() if isinstance(one, Derived)}
+    derived = {name: entry.made(spec, known) for name, entry in entries.items()}
+    beside = {name: entry.against(spec, known) for name, entry in entries.items()}
     read = {} if source is None else read_as(spec, source)
-    plan = Plan(spec, statistics, pricing, derived, assumed, read)
+    plan = Plan(spec, statistics, pricing, derived, assumed, read, beside=beside)
     _check_storable(plan)
     choice = spec.protect.rows_choice
     if choice is None or rows is not None:
@@ -536,7 +565,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             raise SpecError("releases.plan.choice_within")
         asked.append(Asked(LIMIT, LIMIT_CALL, decimal(choice.weight)))
     if spec.cut is not None:
-        found = list(questions(statistics, units=bool(spec.protect.column)))
+        found = list(questions(statistics, units=not spec.one_row))
         if not found:
             raise SpecError("releases.cut.nothing")
         weight = decimal(spec.cut.weight) / len(found)

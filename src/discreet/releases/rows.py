@@ -220,8 +220,8 @@ class Feature(Closed):
             return Gathered(
                 how, resolve(self.formula, columns, terms, wanted="number"), self.number
             )
-        moment = resolve(self.formula, columns, terms).type in ("date", "moment")
-        wanted: Type = "date" if moment else "number"
+        kinds: dict[Type, Type] = {"date": "date", "moment": "date", "text": "text"}
+        wanted = kinds.get(resolve(self.formula, columns, terms).type, "number")
         return Gathered(how, resolve(self.formula, columns, terms, wanted=wanted))
 
 
@@ -252,8 +252,7 @@ class Gathered:
             return "integer"
         if self.gathering in ("any", "all"):
             return "truth"
-        moment = self.term.type in ("date", "moment")
-        return "moment" if moment and self.gathering != "sum" else "number"
+        return KINDS[self.term.type]
 
 
 def keys_known(
@@ -294,7 +293,8 @@ def columns_read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
             yield name
             return
         # A feature, or a column, may have the name of what it is made from.
-        below = let if made is every else {one: made[one] for one in made if one != name}
+        others = {one: made[one] for one in made if one != name}
+        below = let if made[name] is features.get(name) else others
         for column in columns_in(made[name].tree):
             yield from behind(column, below)
 

@@ -334,15 +334,19 @@ class InFolder(Closed):
 
     @property
     def hash(self) -> str:
-        """SHA-256 of the spec's canonical JSON: the same words, the same hash.
+        """SHA-256 of the spec's canonical JSON: what it asks for, wherever that is kept.
 
-        A password in a URL is left out: the hash is published, and must not help to guess one.
+        Ledger and output are left out: a ledger may be moved, and its keys name the same releases.
+        So is a password in a URL: the hash is published, and must not help to guess one.
         """
         said = self.to_dict()
-        for where in (said, said.get("source")):
-            if isinstance(where, dict):
-                for name in {"ledger", "source", "path"} & set(where):
-                    where[name] = without_password(where[name])
+        del said["ledger"], said["output"]
+        for where in (said, *said.get("join", ())):
+            source = where.get("source")
+            if isinstance(source, dict):
+                source["path"] = without_password(source.get("path"))
+            else:
+                where["source"] = without_password(source)
         text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -515,6 +519,7 @@ class Spec(InFolder):
         default_factory=dict,
         description="What statistics, columns and keys are called in tables for readers.",
     )
+    _gathered: bool = PrivateAttr(default=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -567,7 +572,14 @@ class Spec(InFolder):
         """Return the spec of the same statistics over a table that is shaped already."""
         bare: dict[str, Any] = {"join": (), "where": None, "let": {}, "per_unit": {}}
         entries = tuple(map(_unconditional, self.named()))
-        return self.model_copy(update=bare | {"statistics": entries})
+        found = self.model_copy(update=bare | {"statistics": entries})
+        found._gathered = self.one_row
+        return found
+
+    @property
+    def one_row(self) -> bool:
+        """Whether each unit is one row, so that no limit leaves any out."""
+        return not self.protect.column or bool(self.per_unit) or self._gathered
 
     def to_yaml(self) -> str:
         """Return the spec as YAML; `load` reads it back."""

@@ -387,10 +387,15 @@ def _rows_that_count(stored: Stored) -> Iterator[str]:
             yield say("statements.processing.where_of", **told)
 
 
+def _bounded(stored: Stored) -> bool:
+    """Whether a unit may have rows that do not count; one with features has one row."""
+    return stored.said["unit"]["unit"] != "record" and not stored.said["spec"].get("per_unit")
+
+
 def _processing(stored: Stored) -> dict[str, str]:
     spec = stored.said["spec"]
     before = [*_rows_that_count(stored), say(f"statements.processing.{spec.get('nulls', 'drop')}")]
-    if stored.said["unit"]["unit"] != "record":
+    if _bounded(stored):
         before.append(say("statements.processing.bounding"))
     mixed = any(one.mixes for one in _measured(stored))
     after = "after_synthetic" if stored.synthetic else "after_fitted" if mixed else "after"
@@ -418,7 +423,7 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
         yield {"kind": "blur", "text": say("statements.bias.blur"), "size": None}
     if sample := spec.get("sample"):
         yield {"kind": "sampling", "text": _sampled(sample, stored.said["spent"]), "size": None}
-    if stored.said["unit"]["unit"] != "record":
+    if _bounded(stored):
         yield _sized("bounding", say("statements.bias.bounding"), stored, "rows")
     for statistic in _measured(stored):
         for column, *ends in statistic.clipped():

@@ -18,7 +18,7 @@ from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.ledger.entries import canonical, checked_id
 from discreet.ledger.witness import released_below
 from discreet.reading import json_values
-from discreet.releases.outputs import FILES, hash_together
+from discreet.releases.outputs import FILES, RELEASE, hash_together
 from discreet.reports import verifier
 
 if TYPE_CHECKING:
@@ -109,12 +109,27 @@ def find(release_id: str, *, ledger: str | None = None, output: str | Path | Non
     """Find a release by its ledger, by its output folder, or both, and read it.
 
     By the ledger alone, its files are looked for beside the ledger and below; by the output alone,
-    the ledger is the one that the stored spec names.
+    the ledger is the one that the stored spec names. Its own folder may be given instead of its id.
     """
-    if ledger is None and output is None:
+    folder = given_folder(release_id) if output is None else None
+    if folder is None and ledger is None and output is None:
         raise InputError("reports.stored.nowhere", release_id=release_id)
-    folder = _folder(checked_id(release_id), ledger, output)
+    folder = folder or _folder(checked_id(release_id), ledger, output)
     return stored_release(folder, ledger or _ledger_of(read_release(folder), folder))
+
+
+def given_folder(release: str) -> Path | None:
+    """Return the folder of a release, if one is given; None for an id."""
+    folder = Path(release)
+    if (folder / RELEASE).is_file():
+        return folder.resolve()
+    try:
+        checked_id(release)
+    except InputError:
+        raise InputError("reports.stored.no_release", release=release) from None
+    if folder.is_dir():
+        raise InputError("reports.stored.no_release", release=release)
+    return None
 
 
 def stored_release(folder: Path, ledger_url: str) -> Stored:

@@ -113,6 +113,10 @@ class Dialect:
         """Return a column that is no float as a text."""
         return value.cast("string")
 
+    def bytewise(self, text: Value) -> Value:
+        """Return a text that is compared byte by byte, whatever it was made of."""
+        return text
+
     def draw(self) -> Value:
         """Return a random float of [0, 1), drawn for each row."""
         return ibis.random()

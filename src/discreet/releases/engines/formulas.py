@@ -145,7 +145,7 @@ def _applied(term: Term, parts: list[Value], reading: Reading) -> Value:
         case "in":
             return reduce(or_, (first == part for part in parts[1:]))
         case "=" | "!=" | "<" | "<=" | ">" | ">=":
-            return _SIGNS[term.op](*parts)
+            return _SIGNS[term.op](_ranked(first, reading), *parts[1:])
         case "+" | "-" | "*" | "/":
             left, right = map(_ordinary, term.parts, parts)
             return _SIGNS[term.op](left, right.nullif(0.0) if term.op == "/" else right)
@@ -186,9 +186,9 @@ def gathered(feature: Gathered, value: Value, reading: Reading) -> Value:
         case "all":
             return one(value).min() == 1
         case "min":
-            return value.min()
+            return _ranked(value, reading).min()
         case "max":
-            return value.max()
+            return _ranked(value, reading).max()
     number = feature.number
     assert number is not None  # noqa: S101 - a sum has bounds
     size = max(abs(number.low), abs(number.high))
@@ -196,6 +196,11 @@ def gathered(feature: Gathered, value: Value, reading: Reading) -> Value:
     total = reading.dialect.summable(whole, size).sum().cast("float64")
     step = number.resolution
     return total * float(step.numerator) / float(step.denominator)
+
+
+def _ranked(value: Value, reading: Reading) -> Value:
+    """Return a value so that the order of texts is that of their bytes."""
+    return reading.dialect.bytewise(value) if value.type().is_string() else value
 
 
 def _column(term: Term, source: Table, reading: Reading) -> Value:

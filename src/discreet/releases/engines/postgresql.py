@@ -121,6 +121,10 @@ create function pg_temp.day_of(t text) returns date language sql immutable as $$
     when right(t, 2)::int <= extract(day from
       make_date(left(t, 4)::int, substr(t, 6, 2)::int, 1) + interval '1 month' - interval '1 day')
     then make_date(left(t, 4)::int, substr(t, 6, 2)::int, right(t, 2)::int) end end $$;
+-- What is made of constants alone has the collation of the database; a name has C, and C prevails.
+create function pg_temp.by_bytes() returns name language sql immutable as $$ select ''::name $$;
+create function pg_temp.bytewise(t text, by name) returns text language sql immutable as $$
+  select t $$;
 create function pg_temp.ratio(x float8, step float8) returns float8 language sql immutable as $$
   select case when abs(x) < step * 1e-300 then 0 else x / step end $$;
 """  # noqa: S608 - composed of constants
@@ -141,6 +145,9 @@ class _Spoken(HashedDialect):
 
     def day(self, value: Value) -> Value:
         return _day_of(value)
+
+    def bytewise(self, text: Value) -> Value:
+        return _bytewise(text, _by_bytes())
 
     def ratio(self, x: Value, step: float, low: int, high: int) -> Value:
         # PostgreSQL refuses a quotient that overflows, or that comes out as zero and is not.
@@ -171,6 +178,10 @@ _day_of = _called(name="day_of", database="pg_temp", signature=(("string",), "da
 )
 _ratio = _called(name="ratio", database="pg_temp", signature=(("float64", "float64"), "float64"))(
     lambda x, step: None
+)
+_by_bytes = _called(name="by_bytes", database="pg_temp", signature=((), "string"))(lambda: None)
+_bytewise = _called(name="bytewise", database="pg_temp", signature=(("string",) * 2, "string"))(
+    lambda text, by: None
 )
 _hash_text = _called(name="hashtextextended", signature=(("string", "int64"), "int64"))(
     lambda text, seed: None

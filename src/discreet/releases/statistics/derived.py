@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field, PlainValidator, field_validator, model_validator
 
@@ -121,6 +121,14 @@ class Released:
 
 Answered: TypeAlias = tuple[Number, Number, Number]
 Maker: TypeAlias = Callable[[Mapping[str, Released], float], Result]
+
+
+class Beside(NamedTuple):
+    """Numbers that rows are put in relation to: whose they are, and for which keys they exist."""
+
+    name: str
+    columns: tuple[str, ...]
+    keys: Container[tuple[str, ...]]
 
 
 class Derived(Statistic):
@@ -232,6 +240,13 @@ class Derived(Statistic):
     shares: ClassVar[tuple[Fraction, ...]] = (Fraction(1, 2),)
     """Which shares of a whole are assumed where the error is foretold."""
 
+    def against(self, spec: Spec, planned: Mapping[str, Planned]) -> Beside | None:
+        """Return what its rows are put in relation to; None where it is not known, or is one."""
+        for other in [planned[self.name_of(key)] for key in self.sources()][1:]:
+            keys = {tuple(row.values()) for row in other.rows()}
+            return Beside(other.name, _columns(other.statistic), keys) if keys else None
+        return None
+
     @property
     def needs_law(self) -> bool:
         """Whether its intervals follow from the law of the noise, not from other intervals."""
@@ -340,7 +355,7 @@ class Share(Derived):
 def _apart(spec: Spec, one: Planned, other: Planned) -> bool:
     """Whether the rows that count are chosen for each statistic by itself, and some may be lost."""
     passes = [(p.by, p.cells, p.searches, p.contribution, p.where) for p in (one, other)]
-    if not spec.protect.column or passes[0] == passes[1]:
+    if spec.one_row or passes[0] == passes[1]:
         return False
     if all(p.statistic.counts_units and not p.by for p in (one, other)):
         return False  # a unit counts once or not at all, whichever of its rows is kept
@@ -417,10 +432,11 @@ class Rate(Derived):
             return lambda released, interval: _divided(
                 released[events], released[per], interval, most=None, times=times
             )
-        numbers = self._numbers(spec, columns)
+        each, numbers = self.rate.per, self._numbers(spec, columns)
 
         def row(keys: Row, answer: Answer) -> Answered:
-            number = numbers(keys)
+            key = tuple(keys[column] for column in columns)
+            number = decimal(each) if isinstance(each, float) else numbers.get(key)
             if number is None:
                 return None, Fraction(0), None
             value, low, high = (
@@ -431,20 +447,27 @@ class Rate(Derived):
 
         return lambda released, interval: row
 
-    def _numbers(self, spec: Spec, columns: tuple[str, ...]) -> Callable[[Row], Fraction | None]:
-        """Return what gives the public number of a row."""
+    def _numbers(self, spec: Spec, columns: tuple[str, ...]) -> dict[tuple[str, ...], Fraction]:
+        """Return the public numbers by the keys of rows; none if there is one number for all."""
         per = self.rate.per
         if isinstance(per, float):
-            return lambda keys: decimal(per)
+            return {}
         if isinstance(per, str):
             from discreet.releases.spec import PublicFiles
 
-            numbers = PublicFiles(spec).numbers(per, columns)
-        elif len(columns) != 1:
+            return PublicFiles(spec).numbers(per, columns)
+        if len(columns) != 1:
             raise SpecError("releases.derived.per_mapping", statistic=self.name)
-        else:
-            numbers = {(key,): decimal(value) for key, value in per.items()}
-        return lambda keys: numbers.get(tuple(keys[column] for column in columns))
+        return {(key,): decimal(value) for key, value in per.items()}
+
+    def against(self, spec: Spec, planned: Mapping[str, Planned]) -> Beside | None:
+        """The public numbers, if those are many."""
+        per = self.rate.per
+        if "per" in self.sources() or isinstance(per, float):
+            return super().against(spec, planned)
+        columns = _columns(planned[self.name_of("events")].statistic)
+        name = per if isinstance(per, str) else "per"
+        return Beside(name, columns, self._numbers(spec, columns))
 
     def explain(self) -> str:
         """Say what is divided, and that it is kept at zero or above."""
@@ -496,6 +519,11 @@ class Change(Derived):
             return row
 
         return answered
+
+    def against(self, spec: Spec, planned: Mapping[str, Planned]) -> Beside | None:
+        """The rows of the earlier release."""
+        columns = _columns(planned[self.change.of].statistic)
+        return Beside(self.change.against, columns, self._earlier(spec, columns).values())
 
     def _earlier(self, spec: Spec, columns: tuple[str, ...]) -> Released:
         """Read the rows of the statistic in the earlier release."""
