@@ -229,7 +229,7 @@ def _released(statement: Statement) -> str:
     )
     body = "".join(
         f'<tr class="total">{cells}</tr>' if sheet.is_total(row) else f"<tr>{cells}</tr>"
-        for row, ends in zip(sheet.rows[:_MOST_ROWS], sheet.intervals, strict=False)
+        for row, ends in zip(sheet.shown[:_MOST_ROWS], sheet.intervals, strict=False)
         for cells in [_cells(row, ends, sheet.texts)]
     )
     return _grid(say("sheets.released", interval=said["interval"]), head, body)
@@ -471,11 +471,12 @@ def _account_chart(statement: Statement) -> Picture | None:
 def _released_chart(statement: Statement) -> Picture | None:
     """The first statistic of the table whose values are numbers."""
     from discreet.charts import released_chart
-    from discreet.releases.tables import RESERVED
+    from discreet.releases.tables import RESERVED, evenly
 
     table = statement.stored.said.get("table")
     if not table or not table["statistic"]:
         return None
+    table = evenly(table)
     first = table["statistic"][0]
     groups = [k for k in table if k not in RESERVED]
     rows = []
