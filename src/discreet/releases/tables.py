@@ -163,7 +163,7 @@ def evenly(table: Mapping[str, Sequence[str | None]]) -> dict[str, Sequence[str 
     """Return a table as people are shown it: the numbers of a statistic with as many decimals each.
 
     They are those of the number that has most, but no more than six figures of the largest need,
-    or two. What is cut by that is rounded as the column is: values to the nearest, intervals out.
+    or three. What is cut by that is rounded as the column is: values to the nearest, intervals out.
     """
     parts: dict[str | None, list[int]] = {}
     for at, name in enumerate(table[STATISTIC]):
@@ -189,7 +189,7 @@ def _shared_decimals(texts: Sequence[str]) -> int:
         return 0
     most = max((len(text.partition(".")[2]) for text in texts), default=0)
     leading = max((x.adjusted() for x in map(Decimal, texts) if x), default=0)
-    return min(most, max(2, _DIGITS - 1 - leading))
+    return min(most, max(3, _DIGITS - 1 - leading))
 
 
 def _with_decimals(text: str, digits: int, side: int) -> str:

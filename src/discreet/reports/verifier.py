@@ -1766,12 +1766,12 @@ DECIMALS: dict[str, tuple[str, Callable[[Fraction], int]]] = {
 
 
 def shared_decimals(texts: list[str]) -> int:
-    """The most decimals of some numbers, but no more than six figures of the largest, or two."""
+    """The most decimals of some numbers, but no more than six figures of the largest, or three."""
     if not all(PLAIN.fullmatch(text) for text in texts):
         return 0
     most = max((len(text.partition(".")[2]) for text in texts), default=0)
     leading = max((x.adjusted() for x in map(Decimal, texts) if x), default=0)
-    return min(most, max(2, 5 - leading))
+    return min(most, max(3, 5 - leading))
 
 
 def with_decimals(text: str, digits: int, to_whole: Callable[[Fraction], int]) -> str:
