@@ -190,9 +190,13 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
 
 
 def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
-    """Return how accurate each statistic is, a line for each, and what that leaves out."""
+    """Return how accurate each statistic is, a line for each, and what that leaves out.
+
+    This is for the publisher, and says how to publish more; statements have `cut_lines` alone.
+    """
     lines = [": ".join(filter(None, (row["statistic"], accuracy(row)))) for row in said["accuracy"]]
-    return [*lines, *cut_lines(said["cut"])]
+    more = [say("presenter.cut.pay")] if said["cut"] is None else []
+    return [*lines, *cut_lines(said["cut"]), *more]
 
 
 def cut_lines(cut: Sequence[Mapping[str, Any]] | None) -> list[str]:
