@@ -199,11 +199,15 @@ class Plan:
 
     def _bounds(self) -> Iterator[str]:
         """Yield the bounds as they were read: a spec has decimal points, whatever its file has."""
-        for one in self.spec.named():
-            ends = getattr(one, "bounds", None)
-            if ends:
-                low, high = map(spaced_text, ends)
-                yield say("releases.plan.bounds", statistic=one.name, low=low, high=high)
+        named = self.spec.named()
+        given = [(one.subject, ends) for one in named if (ends := getattr(one, "bounds", None))]
+        told = [
+            say("releases.plan.bounds_of", column=column, low=low, high=high)
+            for column, ends in dict.fromkeys(given)
+            for low, high in [map(spaced_text, ends)]
+        ]
+        if told:
+            yield say("releases.plan.bounds", bounds="; ".join(told))
 
     def _of_sample(self) -> str:
         found = sample_told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())
