@@ -156,8 +156,9 @@ def _parameters(facts: Any) -> list[tuple[str, str, str]]:
         from discreet.composition.concentrated import zcdp_epsilon
 
         epsilon = number(zcdp_epsilon(rho, 1e-6), "up", FIGURES)
-        same = say("reports.page.equivalent", epsilon=epsilon, delta=number(1e-6, "up"))
-        first, small = ("rho", number(rho, "up", figures), same), ""
+        failing = number(min(1.0, delta + 1e-6), "up")  # the δ that was spent beside ρ counts too
+        implied = say("reports.page.implied", epsilon=epsilon, delta=failing)
+        first, small = ("rho", number(rho, "up", figures), implied), ""
     else:
         first = ("epsilon", number(guarantee["epsilon"], "up", figures), "")
         small = "" if delta else say("reports.page.pure_delta")
