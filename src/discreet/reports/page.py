@@ -474,10 +474,10 @@ def _released_chart(statement: Statement) -> Picture | None:
     from discreet.charts import released_chart
     from discreet.releases.tables import RESERVED, evenly
 
-    table = statement.stored.said.get("table")
-    if not table or not table["statistic"]:
+    stored = statement.stored.said.get("table")
+    if not stored or not stored["statistic"]:
         return None
-    table = evenly(table)
+    table: dict[str, Any] = evenly(stored)
     first = table["statistic"][0]
     groups = [k for k in table if k not in RESERVED]
     rows = []
