@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -40,6 +41,15 @@ def test_contract_of_keys(capsys):
         "adjacency", "adversary", "unit", "probability", "post_processing"
     }  # fmt: skip
     assert "households" in out["question"]
+
+
+def test_the_question_is_about_the_unit(capsys):
+    """Of households it said: one person, and protect households as units."""
+    flags = ["--ratio", "3", "--unit", "household", "--unit-name", "one flat"]
+    asked = choose(capsys, *flags)["question"]
+    assert "what is known of one flat" in asked
+    assert not {"person", "household", "households"} & {*re.findall(r"\w+", asked)}
+    assert "unit: person" in choose(capsys, "--ratio", "3", "--unit", "record")["question"]
 
 
 def test_fixed_q_has_one_posterior(capsys):

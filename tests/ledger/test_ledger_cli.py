@@ -443,12 +443,25 @@ def test_releases_of_a_plan_that_are_paid_for_are_shown(clinic: Discreet) -> Non
     found = clinic.json("plan", "--account", "clinic", "--releases", 10, "--epsilon", 0.1)
     (plan,) = found["plans"]
     assert (plan["slots"], plan["free"]) == (10, 10)
-    Ledger.open(clinic.url).next_slot(plan["plan_id"])
+    book = Ledger.open(clinic.url)
+    first = book.next_slot(plan["plan_id"], idempotency_key="2026-11")
+    book.commit(first.release_id, output_hash="0" * 64)
+    lost = book.next_slot(plan["plan_id"])
     _, shown = clinic("show", "--account", "clinic")
-    assert f"plan {plan['plan_id']}: 10 releases paid for, 9 of them free." in shown
+    assert f"plan {plan['plan_id']}: 10 releases paid for, 8 of them free." in shown
+    rows = [line.split() for line in shown.splitlines()]
+    day = first.entry.at[:10]
+    assert ["1", "made", day, "2026-11", first.release_id] in rows
+    assert ["2", "taken,", "not", "stored", day, lost.release_id] in rows
+    assert ["3–10", "free"] in rows
+    (plan,) = clinic.json("show", "--account", "clinic")["plans"]
+    assert [(row["slot"], row["key"], row["stored"]) for row in plan["taken"]] == [
+        (1, "2026-11", True),
+        (2, None, False),
+    ]
     code, refused = clinic("charge", "--account", "clinic", "--epsilon", 0.1)
     assert code == 3
-    assert f"9 releases of plan {plan['plan_id']} are paid for already" in refused
+    assert f"8 releases of plan {plan['plan_id']} are paid for already" in refused
 
 
 def test_a_refusal_names_the_promise_that_binds(discreet: Discreet) -> None:

@@ -318,12 +318,18 @@ def test_that_keys_are_not_compared_with_the_data_is_told_where_there_are_keys()
 def test_bounds_are_told_as_they_are_read_where_decimals_have_a_comma() -> None:
     """In YAML 10.000 is ten."""
     spec = SPEC | {"source": {"path": "d.csv", "delimiter": ";", "decimal": ","}}
-    spec |= {"statistics": [{"mean": "x", "bounds": [0, 10.000], "resolution": 1}]}
+    bounds = {"bounds": [0, 10.000], "resolution": 1}
+    spec |= {
+        "statistics": [
+            *({kind: "x"} | bounds for kind in ("mean", "sum", "variance", "median")),
+            {"sum": "x", "bounds": [0, 2.5], "resolution": 0.5, "name": "capped"},
+        ]
+    }
     columns = {"person": "text", "g": "text", "x": "number"}
     told = discreet.check(spec, columns=columns).plan.as_written
-    assert (
-        told[1] == "Bounds of 'mean_x_1': 0 to 10. Numbers in the spec itself have a decimal point."
-    )
+    read = "Its bounds are read as: x from 0 to 10; x from 0 to 2.5."  # not a line for each
+    assert told[1] == f"Numbers in the spec itself have a decimal point. {read}"
+    assert len(told) == 2
     plain = discreet.check(spec | {"source": "d.csv"}, columns=columns).plan.as_written
     assert len(plain) == 1
 

@@ -126,7 +126,7 @@ def test_nulls_are_described_in_one_way() -> None:
         ({"statistics": [{"cuont": "rows"}]}, "no statistic 'cuont'"),
         ({"statistics": [{"cuont": "rows"}]}, "The nearest is 'count'."),
         ({"statistics": [{"count": "row"}]}, "The nearest is 'rows'."),
-        ({"statistics": [{"count": "patients"}]}, "count: units, for the number of persons"),
+        ({"statistics": [{"count": "patients"}]}, "count: units, for the number of units"),
         ({"statistics": [{"count": "rows", "by": "ward"}]}, "Write it like this: by: [ward]."),
         ({"statistics": [{"sum": "x"}]}, "Write it like this: bounds: [0, 500]."),
         ({"statistics": [{"sum": "x", "bounds": [5], "resolution": 1}]}, "bounds is [5]: it must"),

@@ -53,7 +53,7 @@ SAID: dict[str, Any] = {
 
 
 def cells_of(book: bytes, number: int) -> dict[str, tuple[str, str, bool]]:
-    """The cells of a sheet: the kind, the text, and whether it is bold."""
+    """The cells of a sheet: the kind, the text, and whether it is bold (odd styles are)."""
     with zipfile.ZipFile(io.BytesIO(book)) as archive:
         assert archive.testzip() is None
         root = ElementTree.fromstring(archive.read(f"xl/worksheets/sheet{number}.xml"))  # noqa: S314
@@ -63,14 +63,15 @@ def cells_of(book: bytes, number: int) -> dict[str, tuple[str, str, bool]]:
         kind = cell.get("t", "n")
         held = cell.find("s:is/s:t", NS) if kind == "inlineStr" else cell.find("s:v", NS)
         assert held is not None
-        found[str(cell.get("r"))] = (kind, held.text or "", cell.get("s") == "1")
+        found[str(cell.get("r"))] = (kind, held.text or "", int(cell.get("s", 0)) % 2 == 1)
     return found
 
 
 def test_the_keys_of_a_column_stand_side_by_side() -> None:
     found = wide(SAID)
-    assert found.intervals[0] == ("0 to 2", "-3 to -2", None)
-    assert replace(found, intervals=()) == Sheet(
+    assert found.intervals[0] == ("0.0 to 2.0", "-3.0 to -2.0", None)
+    assert found.shown[0] == ("Visits", "north", "1.0", "-2.5", None)
+    assert replace(found, intervals=(), even=()) == Sheet(
         "Wide",
         ("statistic", "county", "Young people", "old", "value"),
         (
@@ -195,10 +196,82 @@ def test_the_twin_is_what_a_wide_table_shows() -> None:
     assert wide(SAID | {"table": table}).rows[2][-1] == "9"
 
 
+MEANS: dict[str, Any] = {
+    "table": {
+        "statistic": ["n", "n", "m", "m", "m", "m", "s", "s"],
+        "sex": ["f", "m"] * 4,
+        "region": [None, None, "north", "north", "west", "west", None, None],
+        "value": ["3", "12", "12.5", "12.4837", "0", "46.9328125", "0.5", "0.25"],
+        "interval_low": ["1", "2", "3", "12.1234", "0", "41.9999901", "0", "0.2"],
+        "interval_high": ["1", "2", "30", "12.6", "100", "50.0000001", "1", "0.3"],
+    },
+    "spec": {
+        "account": "a",
+        "purpose": "p",
+        "protect": {"unit": "person", "column": "u", "rows": 1},
+        "budget": {"epsilon": 1},
+        "ledger": "sqlite:///l.db",
+        "output": "out",
+        "statistics": [
+            {"name": "n", "count": "rows", "by": ["sex"], "keys": {"sex": ["f", "m"]}},
+            {"name": "m", "mean": "x", "bounds": [0, 100], "resolution": 0.1},
+            {"name": "s", "share": {"of": "n", "among": {"count": "rows", "name": "all"}}},
+        ],
+    },
+}
+
+
+def test_a_value_that_tells_nothing_is_marked_in_every_table() -> None:
+    """Wide tables and workbooks showed a mean of 0 like any other: its interval was 0 to 100."""
+    found = wide(MEANS, "sex")
+    assert found.header == ("statistic", "region", "note", "f", "m")
+    assert [row[2] for row in found.shown] == [
+        *(None, None), "tells nothing: f", "tells nothing: f"
+    ]  # fmt: skip
+    assert [row[3] for row in tidy(MEANS).rows].count("tells nothing") == 2
+    assert wide(MEANS, "sex", statistic="n").header == ("statistic", "f", "m")
+    assert b"m;west;tells nothing: f;0,000;46,933" in spreadsheet_csv(found, ";", ",")
+    told = {"purpose": "p", "release_id": "x", "made": "t", "unit_name": "one person"}
+    told |= {"spent": {"epsilon": 1}, "interval": 0.9, "explanations": {}, "cut": []}
+    lines = [text for what, text in notes(MEANS | told).rows if what == "Tells nothing"]
+    assert len(lines) == 2
+    assert "m: 1 value has the interval from 0 to 100" in str(lines[0])
+    book = release_workbook(MEANS | told, "sex")
+    assert cells_of(book, 2)["C5"] == ("inlineStr", "tells nothing: f", False)
+    assert "tells nothing" in {text for _, text, _ in cells_of(book, 1).values()}
+
+
+def test_numbers_of_a_statistic_are_shown_with_as_many_decimals() -> None:
+    """Means stood as 12.5, 12.4837, 0 and 46.9328125 in one column; what was released stays."""
+    means = [row[-3:] for row in tidy(MEANS).shown if row[0] == "m"]
+    assert means == [
+        ("12.500", "3.000", "30.000"),
+        ("12.484", "12.123", "12.600"),
+        ("0.000", "0.000", "100.000"),
+        ("46.933", "41.999", "50.001"),
+    ]
+    assert [row[-3] for row in tidy(MEANS).shown if row[0] == "n"] == ["3", "12"]
+    assert [row[-3] for row in tidy(MEANS).rows][2:6] == MEANS["table"]["value"][2:6]
+    assert b",46.9328125," in spreadsheet_csv(tidy(MEANS))
+    book = workbook([tidy(MEANS)])
+    assert cells_of(book, 1)["E7"] == ("n", "46.9328125", False)
+    with zipfile.ZipFile(io.BytesIO(book)) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+        assert '<c r="E7" s="6">' in sheet
+        styles = ElementTree.fromstring(archive.read("xl/styles.xml"))  # noqa: S314
+    kept = styles.findall("s:cellXfs/s:xf", NS)[6].get("numFmtId")
+    formats = {n.get("numFmtId"): n.get("formatCode") for n in styles.iter(f"{{{NS['s']}}}numFmt")}
+    assert formats[kept] == "0.000"
+    odd = MEANS | {
+        "table": MEANS["table"] | {"value": ["1e3", "1/3", "1", "2", "3", "4", "5", "6"]}
+    }
+    assert tidy(odd).shown[0][4] == "1e3"
+
+
 def test_csv_for_spreadsheets_has_a_mark_and_the_signs_that_are_asked_for() -> None:
     text = spreadsheet_csv(wide(SAID), ";", ",")
     assert text.startswith(b"\xef\xbb\xbfstatistic;county;Young people;old;value\r\n")
-    assert b"Visits;north;1;-2,5;\r\n" in text
+    assert b"Visits;north;1,0;-2,5;\r\n" in text
     assert spreadsheet_csv(wide(SAID), "tab").count(b"\t") == 16
     for separator, decimal in ((",", ","), ("|", "."), (";", "·")):
         with pytest.raises(InputError, match="do not go together"):

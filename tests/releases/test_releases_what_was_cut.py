@@ -268,6 +268,10 @@ def test_without_it_the_dry_run_and_the_release_say_that_intervals_are_about_noi
         said = capsys.readouterr().out
         assert "noise alone, cell by cell" in said
         assert "cut: {weight: 0.05}" in said
+    (statement,) = tmp_path.glob("*/*/statement.md")
+    published = statement.read_text(encoding="utf-8")
+    assert "How many units are cut is not known." in published
+    assert "to the spec" not in published  # advice is for whoever writes it
     paid = preview(spec | {"cut": {}}, data=people, folder=tmp_path)
     (asked,) = paid.to_dict()["cut"]
     assert (asked["about"], asked["units"]) == ("rows", None)

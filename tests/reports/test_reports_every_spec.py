@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,27 @@ def test_the_report_of_every_kind_of_spec_agrees(name: str, tmp_path: Path) -> N
     jsonschema.Draft202012Validator(statement_schema()).validate(found.statement.to_dict())
     code, said = verified_alone(found.folder, "--ledger", str(tmp_path / "ledger.db"))
     assert code == 0, said
+
+
+def test_a_report_shows_even_decimals_and_no_others(tmp_path: Path) -> None:
+    """Means stood with any number of decimals; rounded ones were taken for changed ones."""
+    opened(tmp_path)
+    asked = BASE | {
+        "budget": {"epsilon": 1.0},
+        "statistics": [MEAN | {"by": ["county"], "keys": KEYS}],
+    }
+    kept = made(tmp_path, asked)
+    found = report(kept.release_id, ledger=kept.ledger)
+    page = found.folder / "report.html"
+    text = page.read_text(encoding="utf-8")
+    table = text.split("What was released", 1)[1].split("</table>", 1)[0]
+    cells = re.findall(r'<td class="figure">(-?[0-9.]+)<small>([0-9.]+) to ([0-9.]+)<', table)
+    assert len(cells) >= 2
+    assert len({len(x.partition(".")[2]) for cell in cells for x in cell}) == 1
+    (value, *_), *_ = cells
+    page.write_text(text.replace(f">{value}<small>", f">{value}0<small>"), encoding="utf-8")
+    _, said = verified_alone(found.folder)
+    assert "WRONG the released numbers in report.html are those of the table" in said
 
 
 def test_a_report_tells_which_rows_count(tmp_path: Path) -> None:

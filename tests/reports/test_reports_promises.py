@@ -166,6 +166,7 @@ def test_what_is_said_of_the_data_stands_in_the_release(told: Callable[[str], Ma
     household = (told("household").folder / "statement.md").read_text(encoding="utf-8")
     assert "one household of up to 4" in household
     assert "one person" not in household
+    assert "Anything beyond one household of up to 4: several of them together." in household
     bare = (told("numbers").folder / "statement.md").read_text(encoding="utf-8")
     assert "No promise was made about beliefs" in bare
 

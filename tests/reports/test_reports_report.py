@@ -26,7 +26,8 @@ from discreet.cli.reports import report as report_command
 from discreet.cli.reports import verify
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP
-from discreet.ledger import Ledger
+from discreet.ledger import Amount, Ledger
+from discreet.releases.tables import evenly
 from discreet.reports import verifier
 from discreet.reports.folder import Report, report
 from discreet.reports.written import markdown
@@ -416,6 +417,17 @@ def test_the_page_shows_the_facts(pure: Made) -> None:
     assert "Visits by county" in text
 
 
+def test_what_rho_implies_counts_the_delta_beside_it(concentrated: Made, tmp_path: Path) -> None:
+    """ρ was said to equal (ε, δ); with δ spent on keys, the implied δ left that out."""
+    text = Page(reported(concentrated)[1].html.read_text(encoding="utf-8")).text
+    assert re.search(r"implies ε = [0-9.]+ at δ = 1e-06", text)
+    opened(tmp_path, filter="zcdp", cap=Amount.of(rho=0.5, delta=1e-4))
+    found = {"count": "rows", "by": ["county"], "keys": {"discover": {"delta": 1e-5}}}
+    spec = BASE | {"statistics": [found], "tolerance": {"ratio": 3, "confidence": 0.99}}
+    text = Page(reported(made(tmp_path, spec))[1].html.read_text(encoding="utf-8")).text
+    assert re.search(r"implies ε = [0-9.]+ at δ = 1\.1e-05", text)
+
+
 def test_every_figure_on_page_one_is_the_stored_releases(pure: Made) -> None:
     """Change the statement's numbers, one at a time: each figure on page one moves with one."""
     from dataclasses import replace
@@ -578,7 +590,7 @@ def test_the_report_can_be_read_on_paper_and_by_everyone(tmp_path: Path) -> None
     one = made(tmp_path, BASE | {"statistics": statistics})
     report = written(one)
     html, facts = report.html.read_text(encoding="utf-8"), report.statement.facts
-    table = report.statement.stored.said["table"]
+    table = evenly(report.statement.stored.said["table"])
     rows = list(zip(table["interval_low"], table["interval_high"], strict=True))
     assert len(rows) == 9
     for low, high in rows:

@@ -692,6 +692,25 @@ def test_an_account_opens_with_the_promise_of_its_spec(client: Any, spec: dict[s
     assert "Go on to the charge" not in page
 
 
+def test_one_amount_has_one_figure_on_every_page(client: Any, spec: dict[str, Any]) -> None:
+    """What spends a promise to its end stood as 0.952009, beside the 0.952008 that it allows."""
+    promise = {"posterior": 0.12, "p": 0.05, "about": "membership"}
+    spec = {k: v for k, v in spec.items() if k != "budget"} | {"tolerance": promise}
+    asks = {"which": "yaml", "spec": written(spec)}
+    pages = [client.post("/release/look", data=asks).text]
+    opened_on_the_page(client, spec, promise="yes")
+    pages += [client.post("/release/look", data=asks).text]
+    pages += [client.get(f"/release/confirm/{asked(client, spec)}").text]
+    place = made(client, spec)
+    pages += [client.get(address).text for address in (place, "/ledger?ledger=sqlite:///ledger.db")]
+    for page in pages:
+        told = re.findall(r"ε = (0\.952[0-9]+)", page)
+        assert told, page
+        assert all(float(one) <= 0.95200881447624 for one in told), told
+    # What it would spend and what is left are the same figure where they stand together.
+    assert len({*re.findall(r"ε = (0\.952[0-9]{5,})", pages[2])}) == 1
+
+
 # -- a CSV file with other signs than commas
 
 

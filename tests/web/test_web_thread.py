@@ -39,6 +39,22 @@ def test_every_screen_shows_the_promise_and_every_menu_carries_it(client: Any, p
     assert all("promise=tolerance" in one for one in links), links
 
 
+@pytest.mark.parametrize(
+    "path", ["/tolerate", "/cost", "/series", "/release", "/explain", "/attack"]
+)
+def test_a_promise_whose_budget_an_account_decides_goes_along(client: Any, path: str) -> None:
+    """With a confidence and no δ it has no ε of its own, and every menu dropped it."""
+    thread = Thread.saying(tolerance=KEYS | {"confidence": 0.95})
+    assert thread.budget() == {}
+    text = client.get(thread.to(path)).text
+    assert told(text).startswith(f"{SENTENCE} with probability 95 %; its ε or ρ")
+    links = re.findall(r'<li><a href="(/[^"]*)"', text.partition("</nav>")[0])
+    assert all("confidence%3A+0.95" in one for one in links), links
+    if path in ("/series", "/explain"):
+        assert 'name="confidence" value="95"' in text
+        assert 'name="before" value="5"' in text
+
+
 def test_each_screen_begins_with_the_promise(client: Any) -> None:
     series = client.get(THREAD.to("/series")).text
     assert 'name="before" value="5"' in series

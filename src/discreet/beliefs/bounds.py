@@ -412,7 +412,9 @@ def ratio_bounds(
     check_failure(failure)
     each = failure / 2 if both else failure
     low, high = 0.0, up(1 / prior.pq)
-    share = 0.5 if split is None else split
+    # Who knows that the unit is in guesses a value: one step does not count, nor may it fail.
+    least = 0.0 if prior.p == 1 else 0.001
+    share = split if split is not None else 0.5 if least else 0.0
     # Points for a half split, the split for those points, the points again for that split: every
     # choice is valid, and a further round gains next to nothing.
     for _ in range(3):
@@ -422,7 +424,7 @@ def ratio_bounds(
         if both:
             equal = (0.5 if split is None else split) if prior.p < 1 else 0.0
             low = max(low, down(1 / _largest_denominator(prior, first, second, equal, each)))
-        share = min(0.999, max(0.001, best))
+        share = min(0.999, max(least, best))
     return low, high
 
 

@@ -278,7 +278,7 @@ class Choice(JsonReady, Tabular):
     def question(self) -> str | None:
         """What only the data holder can answer; None where nothing is assumed of the others."""
         return (
-            say("budgets.question")
+            say(f"budgets.question.{self.promise.unit.kind}", unit=self.promise.unit.name)
             if self.promise.every_output
             and self.promise.related == 1
             and self.promise.dependence is None

@@ -279,7 +279,7 @@ def plan(
 @app.command()
 @described("ledger_show")
 def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> None:
-    """Show what was spent, what is left, every entry, and the head of the chain."""
+    """Show what was spent and is left, the releases of each plan, every entry, and the head."""
     book = at.book()
     if account is not None:
         sheet = book.show(account)
@@ -517,11 +517,29 @@ def _withdrawn_lines(entries: Sequence[Entry]) -> list[str]:
 
 
 def _plan_lines(plans: Sequence[Plan]) -> list[str]:
-    """Which releases are paid for and not made, and how to make the next."""
+    """Each release of a plan: made or not, when, for which key; and how to make the next."""
     lines = []
     for one in plans:
         said = {"plan_id": one.plan_id, "slots": one.slots, "free": one.free}
         lines += ["", say("cli.ledger.free", **said)]
+        taken = one.takings()
+        rows = [
+            [
+                str(row["slot"]),
+                say(f"cli.ledger.slot_{'made' if row['stored'] else 'lost'}"),
+                row["at"][:10],
+                row["key"] or "",
+                row["release_id"],
+            ]
+            for row in taken
+        ]
+        begun = {row["slot"] for row in taken}
+        free = [str(n) for n in range(1, one.slots + 1) if n not in begun]
+        if free:
+            ends = "–".join(dict.fromkeys((free[0], free[-1])))
+            rows.append([ends, say("cli.ledger.slot_free"), "", "", ""])
+        header = [say(f"cli.ledger.slot_{name}") for name in ("number", "state", "at", "key", "of")]
+        lines += [f"  {line}" for line in table(rows, header)] if taken else []
         lines += [say("cli.ledger.take_next", **said)] if one.free else []
     return lines
 

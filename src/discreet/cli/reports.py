@@ -149,7 +149,7 @@ def table(
                 one.unlink()
         raise InputError("errors.file_unwritable", file=path, why=error.strerror) from None
     files = [str(path.resolve()) for path in made]
-    rows = [["" if cell is None else cell for cell in row] for row in shown.rows]
+    rows = [["" if cell is None else cell for cell in row] for row in shown.shown]
     lines = [say("sheets.wrote", path=path) for path in files] or aligned(rows, shown.header)
     payload = {"release_id": said["release_id"], "columns": shown.header, "rows": shown.rows}
     emit({**payload, "files": files}, lines, as_json)

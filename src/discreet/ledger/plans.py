@@ -187,6 +187,24 @@ class Plan:
             raise BudgetExceeded("ledger.plan_used_up", slots=self.slots, plan=self.plan_id)
         return fresh
 
+    def takings(self) -> list[dict[str, Any]]:
+        """Return every slot that was taken, by number: when, for which key, and what became of it.
+
+        One whose release is not stored is being made, or was lost.
+        """
+        done = {*self.releases.values()}
+        rows = [
+            {
+                "slot": entry.slot,
+                "at": entry.at,
+                "key": entry.said.get("idempotency_key"),
+                "release_id": entry.release_id,
+                "stored": entry.release_id in done,
+            }
+            for entry in self.taken
+        ]
+        return sorted(rows, key=lambda row: row["slot"] or 0)
+
     def stored(self, number: int) -> Entry | None:
         """Return the taking of a slot whose output was stored: of several draws, that one."""
         release_id = self.releases.get(number)
@@ -229,6 +247,7 @@ class Plan:
             "slots": self.slots,
             "stored": len(self.outputs),
             "free": self.free,
+            "taken": self.takings(),
         }
 
     def __repr__(self) -> str:

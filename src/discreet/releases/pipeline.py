@@ -398,7 +398,7 @@ def statement(said: Mapping[str, Any]) -> str:
     if columns:
         names = {"names": flat(", ".join(columns)), "many": len(columns)}
         named = text("statements.unit_columns", unit=subject, **names)
-    beyond = "beyond_person" if unit["unit"] in ("person", "household") else "beyond_record"
+    beyond = unit["unit"] if unit["unit"] in ("person", "household") else "record"
     bounds = plan["contributions"].values()
     most = {name: max(one[name] for one in bounds) for name in ("rows", "groups")}
     why = plan["mechanism"][:1].upper() + plan["mechanism"][1:]
@@ -454,7 +454,7 @@ def statement(said: Mapping[str, Any]) -> str:
         *([_say("of_values", unit=subject)] if values_open(bound) else []),
         _say("of_groups", unit=subject),
         _say("elsewhere"),
-        _say("beyond", unit=subject, what=_say(beyond)),
+        _say("beyond", unit=subject, what=_say(f"beyond_{beyond}")),
         "",
     ]
     return "\n".join(lines)

@@ -30,7 +30,7 @@ from discreet.releases.rows import column_in, hints, read_as, sample_told
 from discreet.releases.source import GivenSource, options_of, pattern_of
 from discreet.releases.spec import PublicFiles, Spec, letters_compared
 from discreet.releases.statistics import Statistic
-from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal
+from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal, span
 from discreet.releases.statistics.cut import CutUnits, questions
 from discreet.releases.statistics.derived import Beside, Derived, Maker, Released
 from discreet.releases.tables import RESERVED, STATISTIC, Table, decimal_text
@@ -229,11 +229,15 @@ class Plan:
 
     def _bounds(self) -> Iterator[str]:
         """Yield the bounds as they were read: a spec has decimal points, whatever its file has."""
-        for one in self.spec.named():
-            ends = getattr(one, "bounds", None)
-            if ends:
-                low, high = map(spaced_text, ends)
-                yield say("releases.plan.bounds", statistic=one.name, low=low, high=high)
+        named = self.spec.named()
+        given = [(one.subject, ends) for one in named if (ends := getattr(one, "bounds", None))]
+        told = [
+            say("releases.plan.bounds_of", column=column, low=low, high=high)
+            for column, ends in dict.fromkeys(given)
+            for low, high in [map(spaced_text, ends)]
+        ]
+        if told:
+            yield say("releases.plan.bounds", bounds="; ".join(told))
 
     def _of_sample(self) -> str:
         found = sample_told(self.spec.to_dict()["sample"], self.pricing.charges[0].to_dict())
@@ -376,15 +380,26 @@ class Plan:
 
 def only_bounds(spec: Spec, columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
     """Say of which values in a released table no more is known than their bounds."""
-    tables = [table for entry in spec.named() for table in entry.tables()]
-    bounded = [(str(table.name), n) for table in tables if (n := table.stays_within)]
+    for (name, low, high), found in Counter(filter(None, whole_bounds(spec, columns))).items():
+        said = {"statistic": name, "values": found, "low": low, "high": high}
+        yield say("releases.plan.only_bounds", **said)
+
+
+def whole_bounds(
+    spec: Spec, columns: Mapping[str, Sequence[Any]]
+) -> list[tuple[str, str, str] | None]:
+    """Return statistic and bounds of each row whose interval is all of them; None for the others.
+
+    Such a value tells nothing.
+    """
+    tables = [table for entry in spec.named() for table in (entry, *entry.tables())]
+    bounded = {
+        (str(table.name), *(decimal_text(end) for end in span(number)))
+        for table in tables
+        if (number := table.stays_within)
+    }
     ends = (columns[name] for name in (STATISTIC, "interval_low", "interval_high"))
-    rows = Counter(zip(*ends, strict=True)) if bounded else {}
-    for name, number in bounded:
-        low, high = (decimal_text(n * number.resolution) for n in (number.low, number.high))
-        if found := rows.get((name, low, high)):
-            said = {"statistic": name, "values": found, "low": low, "high": high}
-            yield say("releases.plan.only_bounds", **said)
+    return [row if row in bounded else None for row in zip(*ends, strict=True)]
 
 
 def as_written(given: GivenSource) -> tuple[str, ...]:

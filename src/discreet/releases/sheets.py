@@ -8,6 +8,10 @@ could have put a formula there.
 The workbook is the least that the format (ECMA-376) asks for, written with the standard library:
 numbers as numbers, the header and totals in bold, the header in sight while one scrolls. The same
 release gives the same bytes.
+
+The numbers of a statistic are shown with as many decimals each (`tables.evenly`); cells of a
+workbook hold them as they were released. A value whose interval is the whole of its bounds tells
+nothing, and every form of the table says so.
 """
 
 from __future__ import annotations
@@ -16,25 +20,27 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
-from discreet.errors import InputError
+from discreet.errors import DiscreetError, InputError
 from discreet.guarantees import amount
 from discreet.reading import number_text
 from discreet.releases.statistics.margins import ALL
-from discreet.releases.tables import AT, NUMERIC, STATISTIC, csv_text
+from discreet.releases.tables import AT, NUMERIC, STATISTIC, csv_text, evenly
 from discreet.statements.presenter import cut_lines
 from discreet.words import say
 
 _MOST_ROWS, _MOST_COLUMNS, _DIGITS = 2**20 - 1, 2**14, 15
+_NOTE = ""  # the column that says which values tell nothing; no column of data has this name
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table to be shown: texts as they are, numbers as printed; `texts` columns come first."""
+    """A table to be shown: texts as they are, numbers as released; `texts` columns come first."""
 
     name: str
     header: tuple[str, ...]
@@ -42,6 +48,13 @@ class Sheet:
     texts: int
     intervals: tuple[tuple[str | None, ...], ...] = ()
     """What each number of a wide table may be, beside `rows`."""
+    even: tuple[tuple[str | None, ...], ...] = ()
+    """The rows with numbers as they are shown; without them, as in `rows`."""
+
+    @property
+    def shown(self) -> tuple[tuple[str | None, ...], ...]:
+        """The rows as a person reads them."""
+        return self.even or self.rows
 
     def is_total(self, row: Sequence[str | None]) -> bool:
         """Whether a row is a total over some column."""
@@ -63,6 +76,10 @@ def _table(said: Mapping[str, Any], statistic: str | None = None) -> _Stored:
         for text in set(table.get(name, ())):
             if text is not None:
                 number_text(text)
+    nothing = [None if known is None else say("sheets.nothing") for known in _whole_bounds(said)]
+    if any(nothing):
+        texts = {name: column for name, column in table.items() if name not in NUMERIC}
+        table = {**texts, _NOTE: nothing, **table}
     if statistic is None:
         return table
     names = table[STATISTIC]
@@ -79,16 +96,48 @@ def _only(table: _Stored, kept: Sequence[bool]) -> _Stored:
     return {n: own for n, own in found.items() if n in always or any(v is not None for v in own)}
 
 
+def _whole_bounds(said: Mapping[str, Any]) -> Sequence[object]:
+    """Return of each row whether its value tells nothing; nothing for a spec that is not read."""
+    from discreet.releases.planning import whole_bounds
+    from discreet.releases.spec import load
+
+    with suppress(DiscreetError, KeyError):  # a spec of a version before; a table of no intervals
+        return whole_bounds(load(said["spec"]), said["table"])
+    return ()
+
+
+def tells_nothing(said: Mapping[str, Any]) -> list[str]:
+    """Say of which values of a stored release no more is known than their bounds."""
+    from discreet.releases.planning import only_bounds
+    from discreet.releases.spec import load
+
+    with suppress(DiscreetError, KeyError):
+        return [*only_bounds(load(said["spec"]), said["table"])]
+    return []
+
+
 def tidy(said: Mapping[str, Any], statistic: str | None = None) -> Sheet:
     """Return the table as it is stored, a row for each number; or that of one statistic."""
     table, labels = _table(said, statistic), _labels(said)
-    columns = [
-        values if name in NUMERIC else [None if v is None else labels.get(v, v) for v in values]
-        for name, values in table.items()
-    ]
+    rows, even = (
+        tuple(
+            zip(
+                *(
+                    column if name in NUMERIC else [v and labels.get(v, v) for v in column]
+                    for name, column in shown.items()
+                ),
+                strict=True,
+            )
+        )
+        for shown in (table, evenly(table))
+    )
     texts = sum(name not in NUMERIC for name in table)
-    header = tuple(labels.get(name, name) for name in table)
-    return Sheet(say("sheets.table"), header, tuple(zip(*columns, strict=True)), texts)
+    header = tuple(_headed(name, labels) for name in table)
+    return Sheet(say("sheets.table"), header, rows, texts, even=even)
+
+
+def _headed(name: str, labels: Mapping[str, str]) -> str:
+    return say("sheets.note") if name == _NOTE else labels.get(name, name)
 
 
 def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | None = None) -> Sheet:
@@ -102,7 +151,7 @@ def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | No
     if statistic is None:
         cut = {row["name"] for row in said.get("cut") or ()}
         table = _only(table, [name not in cut for name in table[STATISTIC]])
-    groups = [name for name in table if name not in (STATISTIC, *NUMERIC)]
+    groups = [name for name in table if name not in (STATISTIC, _NOTE, *NUMERIC)]
     if across is None:
         varying = [name for name in reversed(groups) if len(set(table[name])) > 1]
         across = next((name for name in varying if name != AT), AT if varying else None)
@@ -116,15 +165,24 @@ def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | No
         key = tuple(table[name][at] for name in left)
         found.setdefault(key, {})[places[at]] = at
     keys = sorted(dict.fromkeys(places), key=lambda key: key is None)  # None comes last
-    header = [labels.get(name, name) for name in left]
-    header += [say("sheets.value") if key is None else labels.get(key, key) for key in keys]
+    named = [say("sheets.value") if key is None else labels.get(key, key) for key in keys]
     held = [[own.get(key) for key in keys] for own in found.values()]
-    rows = tuple(
-        (*(None if k is None else labels.get(k, k) for k in key), *(_shown(table, n) for n in own))
-        for key, own in zip(found, held, strict=True)
+    texts = [[k and labels.get(k, k) for k in key] for key in found]
+    header = [*(labels.get(name, name) for name in left)]
+    if note := table.get(_NOTE):
+        header.append(say("sheets.note"))
+        for row, own in zip(texts, held, strict=True):
+            empty = [n for n, at in zip(named, own, strict=True) if at is not None and note[at]]
+            row.append(say("sheets.nothing_of", keys=", ".join(empty)) if empty else None)
+    even = evenly(table)
+    rows, shown = (
+        tuple(
+            (*row, *(_shown(printed, n) for n in own)) for row, own in zip(texts, held, strict=True)
+        )
+        for printed in (table, even)
     )
-    ends = tuple(tuple(_interval(table, n) for n in own) for own in held)
-    return Sheet(say("sheets.wide"), tuple(header), rows, len(left), ends)
+    ends = tuple(tuple(_interval(even, n) for n in own) for own in held)
+    return Sheet(say("sheets.wide"), (*header, *named), rows, len(header), ends, shown)
 
 
 def _shown(table: Mapping[str, Any], at: int | None) -> str | None:
@@ -165,6 +223,7 @@ def notes(said: Mapping[str, Any]) -> Sheet:
         ("sheets.about.unit", said["unit_name"]),
         ("sheets.about.spent", amount(said["spent"], "up", nothing)),
         ("sheets.about.intervals", say("sheets.intervals", interval=said["interval"])),
+        *(("sheets.about.nothing", line) for line in tells_nothing(said)),
         *(("sheets.about.cut", line) for line in cut_lines(said.get("cut"))),
     ]
     labels = _labels(said)
@@ -174,13 +233,16 @@ def notes(said: Mapping[str, Any]) -> Sheet:
 
 
 def spreadsheet_csv(sheet: Sheet, separator: str = ",", decimal: str = ".") -> bytes:
-    """Return a sheet as CSV for spreadsheets: marked as UTF-8, lines ended by CRLF."""
+    """Return a sheet as CSV for spreadsheets: marked as UTF-8, lines ended by CRLF.
+
+    A wide table has its numbers as they are shown, the long one as they were released.
+    """
     separator = "\t" if separator == "tab" else separator
     if separator not in (",", ";", "\t") or decimal not in (".", ",") or separator == decimal:
         raise InputError("sheets.signs", separator=separator, decimal=decimal)
     rows = [
         [*row[: sheet.texts], *(n and n.replace(".", decimal) for n in row[sheet.texts :])]
-        for row in sheet.rows
+        for row in (sheet.shown if sheet.intervals else sheet.rows)
     ]
     columns = list(zip(*rows, strict=True))
     text = csv_text(sheet.header, columns, sheet.texts, "\r\n", separator)
@@ -194,15 +256,27 @@ _LINKS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKED = "http://schemas.openxmlformats.org/package/2006"
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _KIND = "application/vnd.openxmlformats-officedocument.spreadsheetml"
-# Two styles: 0 is plain, 1 is bold.
+_MOST_DECIMALS, _OWN_FORMATS = 30, 163
+# Style 0 is plain, 1 is bold; 2 n and 2 n + 1 are, too, with n decimals.
 _STYLES = (
-    f'{_HEAD}<styleSheet xmlns="{_SPREAD}"><fonts count="2"><font><sz val="11"/>'
+    f'{_HEAD}<styleSheet xmlns="{_SPREAD}"><numFmts count="{_MOST_DECIMALS}">'
+    + "".join(
+        f'<numFmt numFmtId="{_OWN_FORMATS + n}" formatCode="0.{"0" * n}"/>'
+        for n in range(1, _MOST_DECIMALS + 1)
+    )
+    + '</numFmts><fonts count="2"><font><sz val="11"/>'
     '<name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts>'
     '<fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill '
     'patternType="gray125"/></fill></fills><borders count="1"><border/></borders><cellStyleXfs '
-    'count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs '
-    'count="2"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/><xf numFmtId="0" '
-    'fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/></cellXfs></styleSheet>'
+    'count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>'
+    f'<cellXfs count="{2 * _MOST_DECIMALS + 2}">'
+    + "".join(
+        f'<xf numFmtId="{n and _OWN_FORMATS + n}" fontId="{bold}" fillId="0" borderId="0" '
+        'xfId="0" applyNumberFormat="1" applyFont="1"/>'
+        for n in range(_MOST_DECIMALS + 1)
+        for bold in (0, 1)
+    )
+    + "</cellXfs></styleSheet>"
 )
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ESCAPED = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
@@ -276,29 +350,34 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
     yield '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/>'
     yield "</sheetView></sheetViews><cols>"
     for place in range(len(sheet.header)):
-        longest = max((len(row[place] or "") for row in (sheet.header, *sheet.rows)), default=0)
+        longest = max((len(row[place] or "") for row in (sheet.header, *sheet.shown)), default=0)
         width = min(max(longest + 2, 8), 60)
         yield f'<col min="{place + 1}" max="{place + 1}" width="{width}" customWidth="1"/>'
     yield "</cols><sheetData>"
-    yield _row(1, sheet.header, len(sheet.header), bold=True)
-    for number, row in enumerate(sheet.rows, start=2):
-        yield _row(number, row, sheet.texts, bold=sheet.is_total(row))
+    yield _row(1, sheet.header, sheet.header, len(sheet.header), bold=True)
+    for number, (row, shown) in enumerate(zip(sheet.rows, sheet.shown, strict=True), start=2):
+        yield _row(number, row, shown, sheet.texts, bold=sheet.is_total(row))
     yield "</sheetData></worksheet>"
 
 
-def _row(number: int, row: Sequence[str | None], texts: int, *, bold: bool) -> str:
+def _row(
+    number: int, row: Sequence[str | None], even: Sequence[str | None], texts: int, *, bold: bool
+) -> str:
     cells = "".join(
-        _cell(f"{_letters(place)}{number}", value, place < texts, ' s="1"' if bold else "")
-        for place, value in enumerate(row)
-        if value is not None
+        _cell(f"{_letters(place)}{number}", value, shown, place < texts, bold)
+        for place, (value, shown) in enumerate(zip(row, even, strict=True))
+        if value is not None and shown is not None
     )
     return f'<row r="{number}">{cells}</row>'
 
 
-def _cell(where: str, value: str, is_text: bool, style: str) -> str:
-    # A program has 15 digits of a number; what has more stays a text, with all of them.
-    if not is_text and sum(map(str.isdigit, value)) <= _DIGITS:
-        return f'<c r="{where}"{style}><v>{value}</v></c>'
+def _cell(where: str, value: str, shown: str, is_text: bool, bold: bool) -> str:
+    # A program has 15 digits of a number; one that is shown with more stays a text, with all.
+    decimals = 0 if is_text else min(len(shown.partition(".")[2]), _MOST_DECIMALS)
+    style = f' s="{2 * decimals + bold}"' if decimals or bold else ""
+    for number in () if is_text else (value, shown):
+        if sum(map(str.isdigit, number)) <= _DIGITS:
+            return f'<c r="{where}"{style}><v>{number}</v></c>'
     text = escape(_ESCAPED.sub("_x005F_", _NOT_XML.sub("\ufffd", value)))
     kept = f'<is><t xml:space="preserve">{text}</t></is>'
     return f'<c r="{where}"{style} t="inlineStr">{kept}</c>'

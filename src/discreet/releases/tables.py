@@ -16,9 +16,11 @@ import csv
 import gc
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from operator import attrgetter
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _DIGITS = 6
 _MOST_DIGITS = 30
 _SAME = ("std_error", "published")  # of rows that were not made, in all of them
+_PLAIN = re.compile(r"-?[0-9]{1,400}(?:\.[0-9]{1,400})?")
 
 
 def decimal_text(value: Fraction | int, side: int = 0) -> str:
@@ -53,9 +56,12 @@ def _broken(value: Fraction, side: int) -> str:
         size = abs(value)
         leading = math.floor(math.log10(size)) if size else 0
         digits = max(0, _DIGITS - 1 - leading)
-    scaled = value * 10**digits
-    whole = round(scaled) if side == 0 else math.floor(scaled) if side < 0 else math.ceil(scaled)
+    whole = _to_side(value * 10**digits, side)
     return _placed(whole, digits) if digits else str(whole)
+
+
+def _to_side(value: Fraction, side: int) -> int:
+    return round(value) if side == 0 else math.floor(value) if side < 0 else math.ceil(value)
 
 
 def _places(denominator: int) -> int | None:
@@ -145,6 +151,53 @@ interval of `published`, and one that also covers what was cut."""
 VALUES = tuple(column.name for column in NUMBERS)
 NUMERIC = (*VALUES, *BESIDE)
 """All columns of numbers."""
+
+SIDES = {column.name: column.side for column in NUMBERS} | BESIDE
+
+_TOGETHER = (
+    ("value", "interval_low", "interval_high"),
+    ("std_error",),
+    ("published", "published_low", "published_high"),
+    ("outer_low", "outer_high"),
+)
+
+
+def evenly(table: Mapping[str, Sequence[str | None]]) -> dict[str, Sequence[str | None]]:
+    """Return a table as people are shown it: the numbers of a statistic with as many decimals each.
+
+    They are those of the number that has most, but no more than six figures of the largest need,
+    or three. What is cut by that is rounded as the column is: values to the nearest, intervals out.
+    """
+    parts: dict[str | None, list[int]] = {}
+    for at, name in enumerate(table[STATISTIC]):
+        parts.setdefault(name, []).append(at)
+    shown: dict[str, Any] = dict(table)
+    for names in _TOGETHER:
+        own = {name: list(table[name]) for name in names if name in table}
+        if not any(text and "." in text for column in own.values() for text in column):
+            continue
+        shown |= own
+        for places in parts.values():
+            texts = [text for column in own.values() for at in places if (text := column[at])]
+            if digits := _shared_decimals(texts):
+                for name, column in own.items():
+                    for at in places:
+                        if text := column[at]:
+                            column[at] = _with_decimals(text, digits, SIDES[name])
+    return shown
+
+
+def _shared_decimals(texts: Sequence[str]) -> int:
+    if not all(map(_PLAIN.fullmatch, texts)):  # as whoever wrote the folder could have it
+        return 0
+    most = max((len(text.partition(".")[2]) for text in texts), default=0)
+    leading = max((x.adjusted() for x in map(Decimal, texts) if x), default=0)
+    return min(most, max(3, _DIGITS - 1 - leading))
+
+
+def _with_decimals(text: str, digits: int, side: int) -> str:
+    return _placed(_to_side(Fraction(text) * 10**digits, side), digits)
+
 
 AT = "at"
 """The column of the shares that quantiles have, in place of a group."""

@@ -156,8 +156,9 @@ def _parameters(facts: Any) -> list[tuple[str, str, str]]:
         from discreet.composition.concentrated import zcdp_epsilon
 
         epsilon = number(zcdp_epsilon(rho, 1e-6), "up", FIGURES)
-        same = say("reports.page.equivalent", epsilon=epsilon, delta=number(1e-6, "up"))
-        first, small = ("rho", number(rho, "up", figures), same), ""
+        failing = number(min(1.0, delta + 1e-6), "up")  # the δ that was spent beside ρ counts too
+        implied = say("reports.page.implied", epsilon=epsilon, delta=failing)
+        first, small = ("rho", number(rho, "up", figures), implied), ""
     else:
         first = ("epsilon", number(guarantee["epsilon"], "up", figures), "")
         small = "" if delta else say("reports.page.pure_delta")
@@ -229,7 +230,7 @@ def _released(statement: Statement) -> str:
     )
     body = "".join(
         f'<tr class="total">{cells}</tr>' if sheet.is_total(row) else f"<tr>{cells}</tr>"
-        for row, ends in zip(sheet.rows[:_MOST_ROWS], sheet.intervals, strict=False)
+        for row, ends in zip(sheet.shown[:_MOST_ROWS], sheet.intervals, strict=False)
         for cells in [_cells(row, ends, sheet.texts)]
     )
     return _grid(say("sheets.released", interval=said["interval"]), head, body)
@@ -471,11 +472,12 @@ def _account_chart(statement: Statement) -> Picture | None:
 def _released_chart(statement: Statement) -> Picture | None:
     """The first statistic of the table whose values are numbers."""
     from discreet.charts import released_chart
-    from discreet.releases.tables import RESERVED
+    from discreet.releases.tables import RESERVED, evenly
 
-    table = statement.stored.said.get("table")
-    if not table or not table["statistic"]:
+    stored = statement.stored.said.get("table")
+    if not stored or not stored["statistic"]:
         return None
+    table: dict[str, Any] = evenly(stored)
     first = table["statistic"][0]
     groups = [k for k in table if k not in RESERVED]
     rows = []

@@ -1668,6 +1668,7 @@ def check_shown(statement: dict[str, Any], folder: Path) -> Check:
 FACT = re.compile(r"<dt>[^<]*</dt><dd>([^<]*)<small>([^<]*)</small></dd>")
 CELL = re.compile(r'<td class="figure">([^<]*)(?:<small>([^<]*)</small>)?')
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+PLAIN = re.compile(r"-?\d{1,400}(?:\.\d{1,400})?")
 
 
 def same_figures(text: str, amounts: dict[str, Any], cap: dict[str, Any] | None = None) -> bool:
@@ -1726,17 +1727,58 @@ def check_first_page(
 
 
 def released_numbers(table: dict[str, Any]) -> set[tuple[str, str]]:
-    """Each number of a table with its interval; or the one that is published in its place."""
+    """Each number of a table with its interval; or the one that is published in its place.
+
+    They are as released, and as they are shown: with as many decimals for all of a statistic.
+    """
     found = set()
-    for at in range(len(table["value"])):
-        ends, kept = "", table["value"][at]
-        for name, side in (("value", "interval"), ("published", "published")):
-            columns = (name, f"{side}_low", f"{side}_high")
-            x, low, high = (table[key][at] if table.get(key) else None for key in columns)
-            kept = kept if x is None else x
-            ends = ends if None in (x, low, high) else f"{low} to {high}"
-            found.add((kept or "", ends))
+    shown = {name: list(table[name]) for name in DECIMALS if table.get(name)}
+    for statistic in dict.fromkeys(table["statistic"]):
+        places = [at for at, name in enumerate(table["statistic"]) if name == statistic]
+        for side in ("interval", "published"):
+            own = [name for name in shown if DECIMALS[name][0] == side]
+            texts = [text for name in own for at in places if (text := shown[name][at])]
+            digits = shared_decimals(texts)
+            for name in own if digits else ():
+                for at in places:
+                    if text := shown[name][at]:
+                        shown[name][at] = with_decimals(text, digits, DECIMALS[name][1])
+    for printed in (table, shown):
+        for at in range(len(table["value"])):
+            ends, kept = "", printed["value"][at]
+            for name, side in (("value", "interval"), ("published", "published")):
+                columns = (name, f"{side}_low", f"{side}_high")
+                x, low, high = (printed[key][at] if printed.get(key) else None for key in columns)
+                kept = kept if x is None else x
+                ends = ends if None in (x, low, high) else f"{low} to {high}"
+                found.add((kept or "", ends))
     return found
+
+
+DECIMALS: dict[str, tuple[str, Callable[[Fraction], int]]] = {
+    "value": ("interval", round),
+    "interval_low": ("interval", math.floor),
+    "interval_high": ("interval", math.ceil),
+    "published": ("published", round),
+    "published_low": ("published", math.floor),
+    "published_high": ("published", math.ceil),
+}
+
+
+def shared_decimals(texts: list[str]) -> int:
+    """The most decimals of some numbers, but no more than six figures of the largest, or three."""
+    if not all(PLAIN.fullmatch(text) for text in texts):
+        return 0
+    most = max((len(text.partition(".")[2]) for text in texts), default=0)
+    leading = max((x.adjusted() for x in map(Decimal, texts) if x), default=0)
+    return min(most, max(3, 5 - leading))
+
+
+def with_decimals(text: str, digits: int, to_whole: Callable[[Fraction], int]) -> str:
+    """A number with so many decimals."""
+    whole = to_whole(Fraction(text) * 10**digits)
+    size = str(abs(whole)).rjust(digits + 1, "0")
+    return f"{'-' if whole < 0 else ''}{size[:-digits]}.{size[-digits:]}"
 
 
 COLUMNS = ("in", "value", "joining")  # of the participant's page

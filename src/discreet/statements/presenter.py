@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.beliefs import Prior
-from discreet.guarantees import amount
+from discreet.guarantees import added, amount, figures_apart
 from discreet.rounding import FIGURES, decimal_down, decimal_up, percent
 from discreet.statements.tables import accuracy_text, learned_table, probability_text
 from discreet.words import say
@@ -75,6 +75,18 @@ def cost_text(cost: Amount | None, account: Account | None) -> str:
     limits = [] if account is None else [*account.promises.values(), account.cap]
     texts = [cost.beside(limit)[0] for limit in limits if limit is not None]
     return max(texts, key=len, default=spent_text(cost))
+
+
+def spends_text(said: Mapping[str, Any]) -> str:
+    """Return what a release spends, in figures that pass no limit that is shown with it.
+
+    `said` is a dry run, with what is left and the promises' limits, or a stored release.
+    """
+    spent, left = said["spent"], said.get("remaining") or {}
+    limits = [added(said.get("account_spent") or {}, left) or left]
+    if "account_spent" not in said:
+        limits += [one["limit"] for one in said.get("promises", ())]
+    return amount_text(spent, "up", max(figures_apart(spent, limit) for limit in limits))
 
 
 def spent_text(amount: Amount) -> str:
@@ -178,9 +190,13 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
 
 
 def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
-    """Return how accurate each statistic is, a line for each, and what that leaves out."""
+    """Return how accurate each statistic is, a line for each, and what that leaves out.
+
+    This is for the publisher, and says how to publish more; statements have `cut_lines` alone.
+    """
     lines = [": ".join(filter(None, (row["statistic"], accuracy(row)))) for row in said["accuracy"]]
-    return [*lines, *cut_lines(said["cut"])]
+    more = [say("presenter.cut.pay")] if said["cut"] is None else []
+    return [*lines, *cut_lines(said["cut"]), *more]
 
 
 def cut_lines(cut: Sequence[Mapping[str, Any]] | None) -> list[str]:
@@ -243,6 +259,11 @@ def standing_facts(
         adjacency=account.adjacency.value,
     )
     used, most = spent_and_cap(account.spent, account.cap)
+    left = limit_text(account.remaining)
+    if after is not None and after.cap is not None:  # as exactly as what it would leave needs
+        _, most = spent_and_cap(after.spent, after.cap)
+        if account.remaining is not None:
+            _, left = spent_and_cap(after.spent.minus(account.spent), account.remaining)
     facts = [
         (say("presenter.account.is"), owner),
         (say("presenter.account.composition"), account.filter.value),
@@ -256,7 +277,7 @@ def standing_facts(
         return [*facts, (say("presenter.account.cap"), say("presenter.account.without_cap"))]
     facts += [
         (say("presenter.account.cap"), most),
-        (say("presenter.account.left"), limit_text(account.remaining)),
+        (say("presenter.account.left"), left),
     ]
     if after is not None and after.remaining is not None:
         facts.append((say("presenter.account.left_after"), limit_text(after.remaining)))

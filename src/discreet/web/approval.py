@@ -15,10 +15,10 @@ from discreet.budgets import choose
 from discreet.reports.sentences import not_protected
 from discreet.statements import learned
 from discreet.statements.presenter import (
-    amount_text,
     assumption_rows,
     budget_text,
     learned_facts,
+    spends_text,
 )
 from discreet.web.release.dry_run import in_words, look, read
 from discreet.web.screens import page
@@ -71,7 +71,7 @@ def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
         "learned": say("web.approval.learned_after"),
         "thread": Thread.in_spec(spec.to_dict()),
         "sentences": [one.sentence for one in promises],
-        "budget": amount_text(found.said["spent"], "up"),
+        "budget": spends_text(found.said),
         "of": say("web.approval.spends"),
         "facts": [
             (say("web.spec.purpose"), spec.purpose),

@@ -96,10 +96,14 @@ class PromiseForm(Form):
     def begun(cls, thread: Thread) -> dict[str, Any]:
         """Begin with the budget that the promise came to, at the belief that it speaks of."""
         keys, budget = thread.keys(), thread.budget()
-        if not budget or not all(math.isfinite(amount) for amount in budget.values()):
+        said: dict[str, Any] = {}
+        if keys.get("confidence"):
+            said["confidence"] = percentage(keys["confidence"])
+        if not all(math.isfinite(amount) for amount in budget.values()):
             return {}
-        kind = "concentrated" if "rho" in budget else "approximate" if "delta" in budget else "pure"
-        said = {"kind": kind} | budget
+        if budget:
+            approximate = "approximate" if "delta" in budget else "pure"
+            said |= {"kind": "concentrated" if "rho" in budget else approximate} | budget
         if "epsilon" in budget:
             said["epsilon"] = budget_text(budget["epsilon"])
         named = [keys[x] for x in ("p", "q") if keys.get(x) is not None and keys[x] < 1]

@@ -84,6 +84,8 @@ class SeriesForm(Form):
             said = {"about": "difference", "limit": percentage(keys["difference"])}
         elif keys:
             said = {"keeps": thread.promise}
+        if keys.get("confidence"):
+            said["confidence"] = percentage(keys["confidence"])
         each = shown_down(min(budget["epsilon"], 1e3) / 12) if budget.get("epsilon") else None
         if each is None or budget.get("delta"):
             return said

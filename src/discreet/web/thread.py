@@ -147,14 +147,26 @@ class Thread:
         return dict(promise_of(self.promise).get("tolerance", {}))
 
     def budget(self) -> dict[str, Any]:
-        """Return the budget that its promise comes to, or that it is: ε, and δ if there is one."""
+        """Return the budget that its promise comes to, or that it is: ε, and δ if there is one.
+
+        Nothing for one that an account decides.
+        """
         keys = self.keys()
         if not keys:
             return dict(promise_of(self.promise).get("budget", {}))
-        from discreet.budgets import choose
+        epsilon = _epsilon(keys)
+        if epsilon is None:
+            return {}
+        return {"epsilon": epsilon} | ({"delta": keys["delta"]} if keys.get("delta") else {})
 
-        found = choose(keys)
-        return {"epsilon": found.epsilon} | ({"delta": keys["delta"]} if keys.get("delta") else {})
+
+def _epsilon(keys: Mapping[str, Any]) -> float | None:
+    """The ε of a promise; None if it holds with a confidence and no δ, where an account has it."""
+    from discreet.budgets import choose
+
+    if promise_in(keys).confidence is not None and not keys.get("delta"):
+        return None
+    return choose(keys).epsilon
 
 
 def _said(tolerance: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,10 +208,11 @@ def _words(promise: str) -> tuple[str, str] | None:
         if "budget" in values:
             stated(**values["budget"])
             return say("web.thread.budget"), amount_text(values["budget"], "up")
-        from discreet.budgets import choose
-
-        found = promise_in(values["tolerance"])
-        budget = choose(values["tolerance"]).epsilon
+        found, budget = promise_in(values["tolerance"]), _epsilon(values["tolerance"])
+        if budget is None:
+            return _sentence(found), say(
+                "web.thread.by_account", share=100 * (found.confidence or 0)
+            )
         return _sentence(found), f"ε = {budget_text(budget)}"
     except (DiscreetError, TypeError, ValueError, AttributeError):
         return None

@@ -506,7 +506,9 @@ def tolerate_page(request: Request) -> Response:
         lambda form: answer(form.asked(), form.upto, draw=False, frozen=form.compared()),
     )
     along = Thread.of(request.query_params)
-    if not found.problem:
+    # What the sentences cannot say goes along as it is, until one of them is typed.
+    kept = along.promise and not found.form.state.model_fields_set
+    if not found.problem and not kept:
         keys, asked = along.keys(), found.form.state.asked().to_mapping()
         same = bool(keys) and same_promise(keys, asked)  # then its account goes along
         along = replace(along if same else Thread(), promise=Thread.saying(tolerance=asked).promise)

@@ -30,6 +30,7 @@ from pydantic import Field, PlainValidator, field_validator, model_validator
 from discreet.errors import SpecError
 from discreet.reading import fraction_of, json_values, text_of
 from discreet.releases.engines.base import KeySet
+from discreet.releases.engines.base import Number as Bounded
 from discreet.releases.models import Closed, Whole
 from discreet.releases.quotients import Spread, difference, quotient
 from discreet.releases.statistics.base import (
@@ -285,6 +286,11 @@ class Share(Derived):
     known = 0.5
     # The variance of A − θB is a parabola in θ that opens upwards: it is largest at an end.
     shares = (Fraction(0), Fraction(1, 2), Fraction(1))
+
+    @property
+    def stays_within(self) -> Bounded:
+        """From none to all."""
+        return Bounded("", 0, 1, Fraction(1))
 
     def assumed_in(
         self, source: Released, place: int, size: int, share: Fraction

@@ -26,9 +26,9 @@ from starlette.responses import RedirectResponse, Response
 from discreet.errors import DiscreetError, InputError
 from discreet.promises import delta_in
 from discreet.statements.presenter import (
-    amount_text,
     cut_lines,
     learned_facts,
+    spends_text,
     standing_facts,
 )
 from discreet.web.examples import begin, situations
@@ -524,7 +524,7 @@ def _opening(
     """Show what an account would promise, before it is opened."""
     from discreet.statements import learned
 
-    most, spends = None, amount_text(found.said["spent"], "up")
+    most, spends = None, spends_text(found.said)
     if account.cap is not None:
         most = learned(account.promise(account.cap), account.subject, [promise] if promise else [])
     if promise is not None and found.outlook.promises:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DiscreetError, InputError
-from discreet.releases.tables import RESERVED, STATISTIC
+from discreet.releases.tables import RESERVED, STATISTIC, evenly
 from discreet.web.release.confirmations import spec_name
 from discreet.web.release.spec_form import written
 from discreet.web.workfolder import Workfolder
@@ -74,13 +74,9 @@ class Made:
 
     def only_bounds(self) -> list[str]:
         """Say of which of its values no more is known than their bounds."""
-        from discreet.releases.planning import only_bounds
-        from discreet.releases.spec import load
+        from discreet.releases.sheets import tells_nothing
 
-        table = self.said.get("table")
-        with suppress(DiscreetError):  # a spec of a version before
-            return [] if table is None else [*only_bounds(load(self.said["spec"]), table)]
-        return []
+        return tells_nothing(self.said)
 
     def sections(self) -> list[Section]:
         """Return its table by statistic: a pivot where it has two groups, and a chart."""
@@ -88,7 +84,8 @@ class Made:
         if self.said.get("kind") == "synthetic":
             return [self._records()]
         names = list(dict.fromkeys(table.get(STATISTIC, ())))
-        return [_section(table, name, self._said_of(name)) for name in names]
+        shown = evenly(table) if names else {}
+        return [_section(shown, name, self._said_of(name)) for name in names]
 
     def _records(self) -> Section:
         """Return the first records of a synthetic file."""
@@ -133,7 +130,7 @@ class Section:
     chart: list[dict[str, Any]]
 
 
-def _section(table: Mapping[str, list[Any]], name: str, title: str) -> Section:
+def _section(table: Mapping[str, Sequence[Any]], name: str, title: str) -> Section:
     places = [i for i, one in enumerate(table[STATISTIC]) if one == name]
     groups = [
         column
@@ -189,7 +186,7 @@ def _figure(text: object) -> str:
     return f"{Decimal(str(text)):,f}"
 
 
-def _spanned(table: Mapping[str, list[Any]], place: int, bars: Sequence[str]) -> str:
+def _spanned(table: Mapping[str, Sequence[Any]], place: int, bars: Sequence[str]) -> str:
     value, low, high = (_figure(table[c][place]) if c in table else "" for c in bars)
     return f"{value} ({low} – {high})" if low and high else value
 
