@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -30,9 +30,6 @@ from discreet.releases.statistics.base import (
     register,
 )
 from discreet.releases.statistics.histogram import Tallied
-
-if TYPE_CHECKING:
-    pass
 
 
 @register("randomized")
@@ -81,9 +78,8 @@ class Randomized(Tallied):
         return labelled(rows, self.answers)
 
     def assumed(self, size: int) -> dict[str, list[int]]:
-        """A group of that size, its answers spread evenly."""
-        k = len(self.answers)
-        return {"count": [size // k] * k}
+        """A group of that size; errors depend on no more, as the largest variance is taken."""
+        return {"count": [size] + [0] * (len(self.answers) - 1)}
 
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Tally, add noise, and take out the bias."""
