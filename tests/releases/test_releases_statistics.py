@@ -151,6 +151,17 @@ def test_the_interval_of_randomized_answers_holds_as_often_as_it_says() -> None:
     assert missed <= 100
 
 
+def test_what_keep_means_is_said_and_how_the_other_reading_is_written() -> None:
+    """Kept with 0.7 and else any of three answers: an answer is true with 0.7 + 0.3/3 = 0.8."""
+    asked = _statistic(randomized="a", answers=["x", "y", "z"], keep=0.7, name="a")
+    said = str(asked.note(ONE))
+    assert "each of the 2 others with probability 0.15" in said
+    assert "write keep: 0.8," in said
+    assert "replaced by one of the others" in asked.explain()
+    two = _statistic(randomized="a", answers=["x", "y"], keep=0.5 + 0.5 / 2)
+    assert "and the other one with" in str(two.note(ONE))
+
+
 def _quantile_scores(at: float, counts: list[int]) -> list[int]:
     statistic = _statistic(quantile="x", at=at, bounds=[0, len(counts) - 1], resolution=1)
     name = statistic.name
