@@ -79,8 +79,8 @@ def number(x: float, side: Literal["up", "down"], figures: int = 4) -> str:
 
     >>> number(1.29928, "up"), number(0.700717, "down"), number(1e-6, "up"), number(28.0, "up")
     ('1.300', '0.7007', '1e-06', '28')
-    >>> number(up(0.06), "up")
-    '0.06'
+    >>> number(up(0.06), "up"), number(9.9999e-15, "up")
+    ('0.06', '1e-14')
     """
     if x == 0 or math.isinf(x):
         return "0" if x == 0 else "∞"
@@ -98,5 +98,7 @@ def _scientific(x: float, side: Literal["up", "down"], figures: int) -> str:
     power = math.floor(math.log10(abs(x)))
     mantissa = float(Decimal(repr(x)).scaleb(-power))  # 10.0**-324 would be 0
     rounded = (decimal_up if side == "up" else decimal_down)(mantissa, figures - 1)
+    if abs(rounded) >= 10:
+        rounded, power = rounded / 10, power + 1
     text = f"{rounded:.{figures - 1}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text}e{power:+03d}"

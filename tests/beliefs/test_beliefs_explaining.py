@@ -6,6 +6,7 @@ import json
 import math
 from importlib import import_module
 from itertools import product
+from statistics import NormalDist
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from discreet.budgets import choose
 from discreet.composition import loss_of
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
-from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
+from discreet.laws import DiscreteGaussian, Gaussian, Geometric, Laplace, RandomizedResponse
 from discreet.reports.sentences import sentence
 from soaking import examples
 
@@ -75,6 +76,22 @@ def test_stronger_is_never_wider(rho: float, failure: float, sided: str) -> None
     assert curve.ratio.upper <= generic.ratio.upper * (1 + 1e-9)
     assert [b.strength for b in (generic, curve, exact)] == ["generic", "curve", "exact"]
     assert [b.survives_post_processing for b in (generic, curve, exact)] == [True, True, False]
+
+
+@pytest.mark.parametrize("law", [Gaussian(1.0), Gaussian(4.0), DiscreteGaussian(5.0)])
+@pytest.mark.parametrize("prior", [Prior(1, 0.1), Prior(0.5, 0.5), Prior(1, 0.9)])
+@pytest.mark.parametrize("confidence", [0.9, 0.99, 0.999999])
+def test_stronger_is_never_wider_about_a_value(law: Any, prior: Prior, confidence: float) -> None:
+    """Two steps: of the noise itself, or by the group property of its curve, whichever is less."""
+    asked = {"prior": prior, "confidence": confidence}
+    generic, curve = (explain(law, strength=s, **asked) for s in ("generic", "curve"))
+    grouped = explain(loss_of((law, 1)).curve(), **asked)
+    for wider in (generic, grouped):
+        assert curve.ratio.upper <= wider.ratio.upper * (1 + 1e-7)
+    if isinstance(law, Gaussian) and prior.p == 1:  # the loss is N(2/σ², 4/σ²)
+        far = NormalDist(2 / law.sigma**2, 2 / law.sigma).inv_cdf(confidence)
+        odds = math.exp(far) * prior.q / (1 - prior.q)
+        assert curve.posterior.upper > odds / (1 + odds)
 
 
 def test_the_default_survives_post_processing_and_shows_the_exact_beside() -> None:

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.beliefs import Prior, explain
+from discreet.composition import loss_of
 from discreet.errors import InputError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
-from discreet.laws import Gaussian
+from discreet.laws import Gaussian, Geometric
 from discreet.reports.sentences import sentence
 from discreet.statements.tables import crowd_for, frequency
 from soaking import examples
@@ -91,6 +92,13 @@ def test_technical_names_theorem_and_strength() -> None:
 def test_one_sided_says_nothing_of_the_lower_end() -> None:
     text = sentence(explain(ApproxDP(0.1, 1e-7), 0.5, sided="one"))
     assert "at least" not in text
+
+
+def test_a_chance_that_counts_every_output_is_told_from_a_belief_that_may_fail() -> None:
+    """Sixty releases: at most 74 in 100 believe it, and something bad has at most 98 in 100."""
+    text = sentence(explain(loss_of((Geometric(0.05), 60)), 0.5, strength="exact"))
+    assert "98 in 100 with them in. This one never fails: it also counts the rare cases" in text
+    assert "This one never fails" not in sentence(explain(PureDP(0.5), 0.5))
 
 
 def test_unknown_audience() -> None:

@@ -183,8 +183,9 @@ def test_every_key_is_on_the_page(
     run("ledger", "open", *LEDGER, "--account", "patients", "--adjacency", "replace", *OPENED)
     run("synthesize", "patients.yaml", "--dry-run")
     drawn = run("synthesize", "patients.yaml")
-    run("assess", "patients.yaml", "--candidate", f"out/{drawn['release_id']}", "--absolute", "0.9")
-    run("assess", "patients.yaml", "--epsilon", "1", "--candidates", "2", "--absolute", "0.9")
+    region = ["--absolute", "0.9", "--priors", "0", "0.6"]
+    run("assess", "patients.yaml", "--candidate", f"out/{drawn['release_id']}", *region)
+    run("assess", "patients.yaml", "--epsilon", "1", "--candidates", "2", *region)
 
     (folder / "survey.yaml").write_text("question: x\nanswers: [a, b]\nepsilon: 1\n")
     run("randomize", "survey.yaml", "--answer", "a")

@@ -185,8 +185,12 @@ def test_the_release_is_made_with_the_limit_that_was_chosen(tmp_path: Path) -> N
         reason="b",
     )
     spec, data = _spec(MANY, protect=HALF), _people([1] * 50)
-    assert discreet.preview(spec, data=data, folder=tmp_path).spent["epsilon"] == 1.0
-    made = discreet.release(spec, data=data, folder=tmp_path)
+    look = discreet.preview(spec, data=data, folder=tmp_path)
+    assert look.spent["epsilon"] == 1.0
+    assert any("those of the largest limit, 20 rows of a unit" in note for note in look.notes)
+    told: list[str] = []
+    made = discreet.release(spec, data=data, folder=tmp_path, say=told.append)
+    assert any("The limit that was chosen is 1 row of a unit" in line for line in told)
     assert isinstance(made, discreet.Release)
     assert made.spent["epsilon"] == 1.0
     assert made.plan.statistics[0].contribution.rows == 1

@@ -10,12 +10,13 @@ from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import SpecError
-from discreet.guarantees import PureDP
+from discreet.guarantees import ZCDP, Guarantee, PureDP
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import KeySet
 from discreet.releases.pricing import Asked, price
@@ -23,6 +24,7 @@ from discreet.releases.spec import load
 from discreet.releases.statistics import Statistic
 from discreet.releases.statistics.base import Noisy, Part, Result, plain_rows
 from discreet.releases.tables import NumberColumn, decimal_text, table_of
+from discreet.statements.tables import accuracy_text
 from soaking import examples
 
 ONE = Contribution()
@@ -147,6 +149,17 @@ def test_the_interval_of_randomized_answers_holds_as_often_as_it_says() -> None:
         assert first.high is not None
         missed += not first.low <= 120 <= first.high
     assert missed <= 100
+
+
+def test_what_keep_means_is_said_and_how_the_other_reading_is_written() -> None:
+    """Kept with 0.7 and else any of three answers: an answer is true with 0.7 + 0.3/3 = 0.8."""
+    asked = _statistic(randomized="a", answers=["x", "y", "z"], keep=0.7, name="a")
+    said = str(asked.note(ONE))
+    assert "each of the 2 others with probability 0.15" in said
+    assert "write keep: 0.8," in said
+    assert "replaced by one of the others" in asked.explain()
+    two = _statistic(randomized="a", answers=["x", "y"], keep=0.5 + 0.5 / 2)
+    assert "and the other one with" in str(two.note(ONE))
 
 
 def _quantile_scores(at: float, counts: list[int]) -> list[int]:
@@ -375,3 +388,56 @@ def test_the_error_foretold_of_a_mean_holds_wherever_the_mean_is(size: int, shar
             )
         total += chance * min(beyond, 1.0)
     assert total <= 0.05
+
+
+def _foretold(asked: Statistic, budget: Guarantee, interval: float) -> dict[str, Any]:
+    parts = [Asked("m", part, Fraction(1)) for part in asked.parts(ONE)]
+    calls = {call.asked.part.name: call for call in price(parts, budget, "auto").calls}
+    return asked.accuracy_by_size(calls, interval) | {"calls": calls}
+
+
+@pytest.mark.parametrize("bounds", [[1, 5], [0, 1], [0, 3]])
+@pytest.mark.parametrize("budget", [PureDP(0.8), PureDP(3.0), PureDP(12.0), ZCDP(0.2), ZCDP(4.0)])
+@pytest.mark.parametrize("interval", [0.8, 0.95])
+def test_the_error_foretold_of_a_mean_is_the_quantile_at_the_worst_mean(
+    bounds: list[int], budget: Guarantee, interval: float
+) -> None:
+    """By enumeration of both noises: every mean of 10 rows, and the worst ones of larger groups."""
+    mean: Any = _statistic(mean="x", bounds=bounds, resolution=1)
+    said = _foretold(mean, budget, interval)
+    reach, step, calls = mean.reach, float(mean.step), said["calls"]
+    (s, p), (c, q) = (
+        (np.arange(-far, far + 1), np.exp([call.law.log_density(x) for x in range(-far, far + 1)]))
+        for call in (calls["sum"], calls["count"])
+        for far in (math.ceil(14 * call.sd) + 2,)
+    )
+    chances = np.outer(p, q).ravel()
+    for one in said["assumed"]:
+        size, foretold, worst = one["rows"], one["half_width"] / step, 0.0
+        near = {round((reach - k * foretold) * size) for k in (0, 0.5, 0.9, 1, 1.1, 1.5)}
+        for total in range(reach * size + 1) if size == 10 else {0, *near}:
+            made = (total + s[:, None]) / np.maximum(size + c[None, :], 1)
+            off = np.abs(np.clip(made, -reach, reach) - total / size).ravel()
+            assert chances[off > foretold * (1 + 1e-12)].sum() <= 1 - interval + 1e-8
+            order = np.argsort(off)
+            place = np.searchsorted(np.cumsum(chances[order]), interval - 1e-8)
+            worst = max(worst, float(off[order][place]))
+        if size == 1000 and calls["count"].sd > 3:
+            assert foretold <= 1.1 * worst
+
+
+def test_the_error_foretold_of_randomized_answers_grows_as_the_root_of_their_number() -> None:
+    """z√(n/4 + noise)/(π − λ). It has no bounds, and none are said to be all that is known."""
+    asked = _statistic(randomized="a", answers=["x", "y", "z"], keep=0.7)
+    said = _foretold(asked, PureDP(1.0), 0.8)
+    assert "only_bounds" not in said
+    noise = said["calls"]["count"].sd ** 2 * (0.85**2 + 2 * 0.15**2)
+    assert {one["rows"]: one["half_width"] for one in said["assumed"]} == {
+        size: pytest.approx(1.281552 * math.sqrt(size / 4 + noise) / 0.55, rel=1e-6)
+        for size in (10, 100, 1000)
+    }
+
+
+def test_the_error_foretold_of_a_variance_says_that_it_is_the_worst_case() -> None:
+    said = _foretold(_statistic(variance="x", bounds=[0, 9], resolution=1), PureDP(9.0), 0.95)
+    assert "rows (in the worst case; usually far less)" in accuracy_text(said)

@@ -41,6 +41,9 @@ def test_table_1_of_mcclure_and_reiter(
     assert way_out.value.code in (0, None)
     (row,) = json.loads(capsys.readouterr().out)["expected"]
     assert round(row["increase"], 5) == 0.00655
+    with pytest.raises(SystemExit):
+        main(["assess", "spec.yaml", "--expected", "--share", "0.5"])
+    assert "on average (a fall counts as 0)" in capsys.readouterr().out  # E[max(R − w, 0)]
     assert not Path("ledger.db").exists()  # nothing was opened, and the source is not there
 
 

@@ -695,11 +695,35 @@ def test_no_guarantee_over_the_cap_draws_nothing(tmp_path):
 
 def test_no_acceptable_candidate_is_charged_and_not_written(tmp_path):
     path = folder_of(tmp_path)
-    found = assess(path, epsilons=[5], region="RR < 1", candidates=2, no_guarantee=True)
+    found = assess(path, epsilons=[5], region="RR <= 1", candidates=2, no_guarantee=True)
     assert isinstance(found, Search)
     assert not found.acceptable
     assert not list(tmp_path.glob("out/*"))
     assert ledger_of(tmp_path).spent("clinic").to_dict()["epsilon"] >= 10
+
+
+@pytest.mark.parametrize(
+    ("region", "how"),
+    [
+        ("R <= 0.9", {}),
+        ("RR <= 3 if R <= 0.1; R <= 0.95", {}),
+        ("R <= 0.9", {"prior_range": (0.2, 0.91)}),
+        ("R <= 0.9", {"priors": [0.5, 0.91]}),
+        ("RR < 1", {"priors": [0.5]}),
+    ],
+)
+def test_a_region_that_learning_nothing_leaves_is_refused_first(tmp_path, region, how):
+    """No budget is small enough: nothing is read, drawn or charged, and no rule is told."""
+    path = folder_of(tmp_path, cap=4.4)
+    (tmp_path / "people.parquet").unlink()
+    asked = {"epsilons": [1], "candidates": 2, "region": region, **how}
+    for more in ({}, {"no_guarantee": True}):
+        with pytest.raises(InputError, match="learns nothing") as refused:
+            assess(path, **asked, **more)
+        assert "0.9" not in str(refused.value)
+    with pytest.raises(InputError, match="learns nothing"):
+        assess([90, 10], [9, 1], epsilon=1, region=region, **how)
+    assert assess([90, 10], [9, 1], epsilon=1, region="R <= 0.9", prior_range=(0, 0.7)).acceptable
 
 
 def test_what_assess_refuses(tmp_path):
@@ -781,6 +805,8 @@ def test_command_synthesize(tmp_path):
     assert dry.exit_code == 0
     assert "Not drawn" in dry.stdout
     assert dry.stdout.count("taken to be in UTF-8") == 1
+    blur = synthesize(path, dry_run=True).prior_share  # as the statement has it, rounded up
+    assert f"share of the file that is blur  {percent(blur, 'up', 1)}\n" in dry.stdout
     done = run(command, path, "--yes", "--json")
     assert done.stderr.count("taken to be in UTF-8") == 1
     assert done.exit_code == 0, done.output
@@ -821,6 +847,10 @@ def test_command_assess(tmp_path):
     assert "Largest acceptable" in span.stdout
     assert "RR is R divided by the prior" in span.stdout
     assert "of 10 drawn at each budget. The distance is between the shares" in span.stdout
+    assert "a prior of 30 %" in span.stdout
+    assert "The largest R is from the middle of the priors" in span.stdout
+    unmet = run(command, path, "--epsilon", 1, "--absolute", 0.9)
+    assert "--priors LOW HIGH" in unmet.exception.on_the_command_line
     wrote = run(
         command, path, "--epsilon", 1, "--region", REGION, "--candidates", 2, "--no-guarantee",
         "--yes", "--json",

@@ -439,7 +439,14 @@ def _steps(
     if isinstance(stated, ProbabilisticDP):
         stated = stated.as_approx()
     if asked.loss is not None and asked.strength != "generic":
-        stated = asked.loss.curve()
+        # Two steps of the noise itself mostly lose less than two by the group property; both hold.
+        curve, two = asked.loss.curve(), asked.loss.steps(2)
+        group = curve.under(Adjacency.REPLACE).delta_at
+        return (
+            bounds.along(curve.delta_at),
+            bounds.along(lambda epsilon: min(two.delta(epsilon), group(epsilon))),
+            "curve",
+        )
     match stated:
         case ApproxDP():
             point = (stated.epsilon, stated.delta)

@@ -53,7 +53,7 @@ def _made_lines(made: dict[str, Any]) -> list[str]:
         [say("cli.synthesize.weight"), f"{made['utility']['alpha']:.6g}"],
         [
             say("cli.synthesize.blur"),
-            say("cli.synthesize.size_unknown") if blur is None else f"{blur:.1%}",
+            say("cli.synthesize.size_unknown") if blur is None else percent(blur, "up", 1),
         ],
     ]
     said = [

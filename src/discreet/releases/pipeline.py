@@ -275,7 +275,10 @@ def release(
             if paid.repeated:
                 return paid.repeat(say)
             if plan.limits:
-                plan = plan.limits[chosen_limit(plan, plan.limits, engine)]
+                limit = chosen_limit(plan, plan.limits, engine)
+                plan = plan.limits[limit]
+                if say is not None:
+                    say(text("releases.plan.limit_chosen", rows=limit))
             rows = sampled(engine, asked)
             plan = with_found_keys(plan, rows, progress)
             table = completed(plan, draw(plan, rows, progress=progress))

@@ -144,6 +144,8 @@ class Plan:
         """What a person should know of how the data are read."""
         said = [] if self.spec.sample is None else [self._of_sample()]
         said += hints(self.spec)
+        if self.limits:
+            said.append(say("releases.plan.limit_open", rows=max(self.limits)))
         for one in self.statistics:
             own = one.statistic.note(one.contribution)
             said += [] if own is None else [own]

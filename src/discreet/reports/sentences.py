@@ -126,7 +126,8 @@ def _joining(belief: Belief) -> list[str]:
         return []
     without = belief.prior.pq
     shown = _in_one_crowd(before=without, joined=loss_of(belief.guarantee).right_guess(without))
-    return [say("reports.public.join", unit=belief.unit, **shown)]
+    said = [say("reports.public.join", unit=belief.unit, **shown)]
+    return said if belief.holds_with == 1 else [*said, say("reports.public.join_counts_all")]
 
 
 def technical(belief: Belief) -> str:

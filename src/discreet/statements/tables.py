@@ -485,6 +485,8 @@ def accuracy_text(row: Facts) -> str:
             found.append(say("statements.accuracy.assumed", width=width, rows=size["rows"]))
         else:
             found.append(_rank_share(size))
+    if found and "worst_case" in row:
+        found[-1] = say("statements.accuracy.worst_case", off=found[-1])
     if "only_bounds" in row:
         found.append(say("statements.accuracy.only_bounds", rows=row["only_bounds"]))
     return "; ".join(found)

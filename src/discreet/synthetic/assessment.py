@@ -168,6 +168,21 @@ class Region:
                         found[i].append((float(lower[i]), float(upper[i])))
         return [_merge(intervals) for intervals in found]
 
+    def check_met(
+        self, priors: ArrayLike | None = None, span: tuple[float, float] = (0.0, 1.0)
+    ) -> None:
+        """Refuse priors at which an intruder who learns nothing is outside already.
+
+        Then no budget is small enough. The error has no number: the region is secret, and errors
+        end in logs.
+        """
+        if priors is None:
+            met = not any(self.outside(np.zeros(1), *span))
+        else:
+            met = np.all(self.contains(check_prior(priors), 1.0))
+        if not met:
+            raise InputError("synthetic.region_never_met")
+
     def broken(self, area: Sequence[Point]) -> list[list[Point]]:
         """Return the parts of a convex area of points (R, RR) that break a rule, each convex."""
         found = []
@@ -525,6 +540,8 @@ def assess_counts(
     accepted = Region.parse(region) if isinstance(region, str) else region
     if (known or intruders) and cells is None:
         raise InputError("synthetic.known_without_cells")
+    if accepted is not None:
+        accepted.check_met(priors, prior_range)
     groups = cells.groups(known) if known and cells is not None else None
     found = risk(original, candidate, groups=groups, **how)
     s = as_counts("candidate", candidate)

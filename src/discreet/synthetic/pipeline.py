@@ -265,6 +265,9 @@ def assess(
         raise InputError("synthetic.of_one_candidate")
     if link and region is not None:
         raise InputError("synthetic.region_of_links")
+    if region is not None:
+        region = Region.parse(region) if isinstance(region, str) else region
+        region.check_met(how.get("priors"), how.get("prior_range", (0.0, 1.0)))
     if not is_spec:
         if epsilons is not None:
             return search(original, epsilons, region=region, candidates=candidates, **how)
@@ -365,7 +368,7 @@ def _chosen(
 
 @dataclass(frozen=True, slots=True)
 class ExpectedRisk(JsonReady, Tabular):
-    """How much the risk of a record rises on average, before any data: nothing confidential."""
+    """How much risk rises on average, falls counted as 0, before any data: not confidential."""
 
     n: int
     n_synthetic: int
@@ -385,7 +388,7 @@ def expected_risk(
     """Return the table of expected risk (ER, M&R Table 1) for one yes-or-no question of a file.
 
     The spec gives the public size of the data, how many records are drawn and, unless `epsilons`
-    are given, the budget. No row is read.
+    are given, the budget. No row is read. ER is E[max(R − w, 0)]: a belief that falls counts as 0.
     """
     asked = _loaded(spec)
     if asked.n is None:

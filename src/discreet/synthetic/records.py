@@ -372,9 +372,9 @@ def expected_risk_increase(
 ) -> float:
     """Return how much the posterior of a record's true value rises over its prior, on average.
 
-    `prior` is the intruder's probability for the true value, whichever it is; `n_synthetic` is n
-    if it is left out; `weights` are the relative blur of no and of yes, and `records` the most that
-    one unit may have. M&R, Table 1:
+    A fall counts as 0: it is E[max(R − w, 0)]. `prior` is w, the intruder's probability for the
+    true value, whichever it is; `n_synthetic` is n if it is left out; `weights` are the relative
+    blur of no and of yes, and `records` the most that one unit may have. M&R, Table 1:
 
     >>> round(expected_risk_increase(0.5, epsilon=1000, n=1000), 5)
     0.00655

@@ -515,19 +515,27 @@ class Statistic(Closed):
     def accuracy_by_size(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
         """Return how far off a value is, at the most, in groups of some assumed sizes."""
         confidence = 1 - (1 - interval) / len(calls)
-        widths = {name: call.half_width(confidence) for name, call in calls.items()}
+        noise = {name: (call.half_width(confidence), call.sd) for name, call in calls.items()}
 
-        def answers(size: int, widths: Mapping[str, int]) -> Iterator[Answer]:
+        def answers(size: int, noise: Mapping[str, tuple[int, float]]) -> Iterator[Answer]:
             given = self.assumed(size) or {}
-            noisy = {n: Noisy(given[n], widths[n], call.sd) for n, call in calls.items()}
+            noisy = {name: Noisy(given[name], *noise[name]) for name in calls}
             return chain.from_iterable(self.rows(noisy, interval))
 
         def width(size: int) -> float | None:
-            found = [answer.farthest for answer in answers(size, widths)]
-            return None if None in found else max(filter(None, found), default=0.0)
+            found = [answer.farthest for answer in answers(size, noise)]
+            if None in found:
+                return None
+            most = max(filter(None, found), default=0.0)
+            return min(most, self.off_by(size, calls, interval))
 
-        known = next(answers(SIZES[0], dict.fromkeys(widths, LARGEST))).half_width
+        nothing = dict.fromkeys(calls, (LARGEST, float(LARGEST)))
+        known = next(answers(SIZES[0], nothing)).half_width
         return by_size(width, math.inf if known is None else known)
+
+    def off_by(self, size: int, calls: Mapping[str, Priced], interval: float) -> float:
+        """Return how far off a value is at most in groups of that size, if more than rows tell."""
+        return math.inf
 
     def explain(self) -> str:
         """Return what it does, in one sentence: the text of its kind, filled with its keys."""

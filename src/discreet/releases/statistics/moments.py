@@ -9,13 +9,17 @@ A mean takes two calls (count and sum), a variance three (and squares).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from discreet.noise.standalone import average
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, Measure, Number, Summing
+from discreet.releases.quotients import Sum
 from discreet.releases.statistics.base import (
     Answer,
     Bounded,
@@ -26,6 +30,9 @@ from discreet.releases.statistics.base import (
     ScriptLines,
     register,
 )
+
+if TYPE_CHECKING:
+    from discreet.releases.pricing import Priced
 
 _PLACES = 32  # of assumed means, between the middle of the bounds and their end
 
@@ -138,6 +145,24 @@ class Mean(_Moment):
         found = self.averages(noisy, "sum", self.reach, signed=True)
         return [[Answer((), *(self.middle + x * self.step for x in one))] for one in found]
 
+    def off_by(self, size: int, calls: Mapping[str, Priced], interval: float) -> float:
+        """Return what |error| stays within, whatever the mean, by the law of both noises together.
+
+        Let n be the size, N and M the noise of sum and count, m the mean and R the largest one, all
+        from the middle of the bounds and in steps. If n + M ≥ 1, the value is above m + t only if
+        N − (m + t)M > tn, and below m − t only if N − (m − t)M < −tn. As it is kept within ±R, the
+        first asks for m + t < R and the second for m − t > −R; so |error| > t has no more than the
+        probability of |N − θM| > tn for some |θ| ≤ R, one half from each side. Given M, that is
+        largest at θ = R, N being symmetric and unimodal: exactly so for whole θM, to which any
+        other is ½ away at most. So t = (q + ½)/n holds, with q what |N − RM| stays within.
+        """
+        left = 1 - interval - calls["count"].law.tail(size)  # but for n + M < 1
+        if left <= 0:
+            return math.inf
+        factors = {"sum": 1.0, "count": float(self.reach)}
+        noise = Sum((calls[p].law, np.full(1, f), np.ones(1)) for p, f in factors.items())
+        return (noise.half_width(1 - left) + 0.5) / size * float(self.step)
+
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Divide."""
         yield from super().script(lines)
@@ -171,6 +196,10 @@ class Variance(_Moment):
         sums = super().assumed(size)["sum"]
         least, most = [s * s // size for s in sums], [size * self.reach**2] * len(sums)
         return {"count": [size] * 2 * len(sums), "sum": sums * 2, "squares": least + most}
+
+    def accuracy_by_size(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
+        """The same, with three noises bounded one by one: mostly far more than the error."""
+        return super().accuracy_by_size(calls, interval) | {"worst_case": True}
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """The mean of squares less the square of the mean, within what the bounds allow."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from discreet.errors import SpecError
 from discreet.laws.gaussian import Gaussian
 from discreet.noise.standalone import unbiased
+from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Labels
 from discreet.releases.models import distinct_keys
 from discreet.releases.statistics.base import (
@@ -30,9 +31,7 @@ from discreet.releases.statistics.base import (
     register,
 )
 from discreet.releases.statistics.histogram import Tallied
-
-if TYPE_CHECKING:
-    pass
+from discreet.words import say
 
 
 @register("randomized")
@@ -42,7 +41,11 @@ class Randomized(Tallied):
     randomized: ColumnName
     answers: Annotated[tuple[str, ...], BeforeValidator(distinct_keys)] = Field(min_length=2)
     keep: Proportion = Field(
-        gt=0, le=1, description="Probability that the answer given is the true one."
+        gt=0,
+        le=1,
+        description="Probability that the answer given is the true one; otherwise it is one of "
+        "the others, each equally likely. If any answer could be drawn instead, also the true one, "
+        "with probability 1 - c, write c + (1 - c)/k for k answers.",
     )
 
     @model_validator(mode="after")
@@ -81,9 +84,14 @@ class Randomized(Tallied):
         return labelled(rows, self.answers)
 
     def assumed(self, size: int) -> dict[str, list[int]]:
-        """A group of that size, its answers spread evenly."""
+        """A group of that size; errors depend on no more, as the largest variance is taken."""
+        return {"count": [size] + [0] * (len(self.answers) - 1)}
+
+    def note(self, contribution: Contribution) -> str:
+        """Say what `keep` means: some surveys draw among all answers, the true one included."""
         k = len(self.answers)
-        return {"count": [size // k] * k}
+        drawn = {"lie": (1 - self.keep) / (k - 1), "other": self.keep + (1 - self.keep) / k}
+        return say("releases.plan.keep", statistic=self.name, keep=self.keep, n=k - 1, **drawn)
 
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Tally, add noise, and take out the bias."""

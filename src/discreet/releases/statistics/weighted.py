@@ -191,9 +191,15 @@ class Weighted(Added):
 
     def assumed(self, size: int) -> dict[str, list[int]] | None:
         """For a mean, as without weights, if these are in the middle of their bounds on average."""
-        if self.mean is None:
-            return None
-        return self.plain.assumed(size * (self.factor.low + self.factor.high) // 2)
+        return None if self.mean is None else self.plain.assumed(self._total(size))
+
+    def _total(self, size: int) -> int:
+        """The sum of that many weights, if they are in the middle of their bounds on average."""
+        return size * (self.factor.low + self.factor.high) // 2
+
+    def off_by(self, size: int, calls: Mapping[str, Priced], interval: float) -> float:
+        """As without weights, for a group of their sum."""
+        return self.plain.off_by(self._total(size), calls, interval)
 
     def accuracy(self, calls: Mapping[str, Priced], interval: float) -> dict[str, Any]:
         """How far the noise moves it, and the sampling error where the design is declared."""

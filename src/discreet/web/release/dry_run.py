@@ -174,7 +174,7 @@ def _as_file(found: Look) -> dict[str, Any]:
     law = made.synthesizer
     blur = say("web.synthetic.no_size")
     if made.prior_share is not None:
-        blur = percent(made.prior_share, "up")
+        blur = percent(made.prior_share, "up", 1)
     records = {"records": law.n_synthetic, "copies": law.copies, "cells": law.cells}
     return {
         "accuracy": [
