@@ -247,8 +247,8 @@ def promises_in(promises: Sequence[Facts], adjacency: str) -> list[Promise]:
 
 
 def values_open(promises: Sequence[Promise]) -> bool:
-    """Whether promises were made, and all are about being in the data: none covers a value."""
-    return bool(promises) and all(promise.about == "membership" for promise in promises)
+    """Whether promises were made, and none covers a value of a unit known to be in the data."""
+    return bool(promises) and all(promise.values_open for promise in promises)
 
 
 def learned_table(facts: Facts) -> Table:
