@@ -339,10 +339,17 @@ def read_text(path: Path) -> str:
 
 
 def load_yaml(text: str) -> Mapping[str, Any]:
-    """Return the mapping in a YAML text, safely loaded; `promise:` or `tolerance:` may wrap it."""
+    """Return the mapping in a YAML text, safely loaded; `promise:` or `tolerance:` may wrap it.
+
+    Of a spec it is its promise, with the unit and the adjacency that it protects.
+    """
     loaded = yaml_values(text, "the promise")
     if not isinstance(loaded, Mapping):
         raise InputError("promises.yaml_no_mapping")
-    if len(loaded) == 1 and next(iter(loaded)) in ("promise", "tolerance"):
-        return next(iter(loaded.values())) or {}
-    return loaded
+    held = [key for key in ("promise", "tolerance") if key in loaded]
+    protect = loaded.get("protect", {} if len(loaded) == 1 else None)
+    if len(held) != 1 or not isinstance(protect, Mapping):
+        return loaded
+    whom = {"unit": "unit", "name": "unit_name", "adjacency": "adjacency"}
+    of_whom = {key: protect[name] for name, key in whom.items() if name in protect}
+    return {**(loaded[held[0]] or {}), **of_whom}

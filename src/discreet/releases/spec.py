@@ -220,11 +220,16 @@ class InFolder(Closed):
     about: Publication | None = Field(default=None, description="The old name of publication.")
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
     _keys_from: Path | None = PrivateAttr(default=None)
+    _file: Path | None = PrivateAttr(default=None)
     _changes: dict[str, Any] = PrivateAttr(default_factory=dict)
 
-    def placed(self, folder: Path, keys_from: str | Path | None) -> Self:
-        """Put the spec in its folder; files of keys may also come from `keys_from`."""
+    def placed(self, folder: Path, keys_from: str | Path | None, source: Any = None) -> Self:
+        """Put the spec in its folder; files of keys may also come from `keys_from`.
+
+        `source` is what it was read from: its file, if it has one.
+        """
         self._folder = folder.resolve()
+        self._file = Path(source) if isinstance(source, (str, Path)) else None
         self._keys_from = None if keys_from is None else Path(keys_from).resolve()
         return self
 
@@ -277,6 +282,12 @@ class InFolder(Closed):
     def promise_keys(self) -> dict[str, Any] | None:
         """The keys of the promise, under whichever of its two names."""
         return self.promise if self.promise is not None else self.tolerance
+
+    @property
+    def promise_file(self) -> Path | None:
+        """The file that holds its promise: its own, unless the promise was set beside it."""
+        changed = {key.split(".")[0] for key in self._changes} & {"promise", "tolerance"}
+        return None if changed else self._file
 
     @property
     def published(self) -> Publication | None:
@@ -599,7 +610,7 @@ def load(
         folder, keys_from = source._folder, source._keys_from
         source = source.to_dict()
     mapping, place = written(source, folder, "account and source")
-    spec = _validated(_changed(mapping, changes or {})).placed(place, keys_from)
+    spec = _validated(_changed(mapping, changes or {})).placed(place, keys_from, source)
     # Where data and account are kept is not told, as everywhere.
     for key, value in (changes or {}).items():
         spec._changes[key] = None if key.split(".")[0] in ("source", "ledger") else value
