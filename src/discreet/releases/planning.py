@@ -129,6 +129,14 @@ class Plan:
     """Whether data are given in the place of the source that the spec names."""
 
     @property
+    def bounded(self) -> tuple[tuple[Contribution, ...], ...]:
+        """What counts of a unit, in each statistic: limits of rows that agree in it do the same."""
+        return tuple(
+            (one.contribution, *(search.contribution for search in one.searches))
+            for one in self.statistics
+        )
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the data are read."""
         said = [] if self.spec.sample is None else [self._of_sample()]
@@ -416,9 +424,21 @@ def plan_of(
     limits = {
         limit: plan_of(spec, columns, account, rows=limit, slot=budget) for limit in choice.choose
     }
+    for first, *same in alike(limits, limits):
+        if same:
+            listed = ", ".join(map(str, same))
+            raise SpecError("releases.plan.choice_alike", first=first, same=listed)
     if any(_prices(one) != _prices(plan) for one in limits.values()):
         raise SpecError("releases.plan.choice_changes_charge")
     return replace(plan, limits=limits)
+
+
+def alike(plans: Mapping[int, Plan], limits: Iterable[int]) -> list[list[int]]:
+    """Return limits of rows, those together with which the same rows count."""
+    found: dict[Any, list[int]] = {}
+    for limit in limits:
+        found.setdefault(plans[limit].bounded, []).append(limit)
+    return list(found.values())
 
 
 def _least_error(
