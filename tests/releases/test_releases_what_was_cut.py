@@ -20,6 +20,7 @@ from discreet.cli import main
 from discreet.errors import SpecError
 from discreet.ledger import Ledger
 from discreet.releases import preview, release
+from discreet.releases.checking import check
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, Cutting, KeySet, Number, Query, Summing
 from discreet.releases.engines.duckdb import DuckDB
@@ -280,6 +281,24 @@ def test_where_nothing_can_be_cut_nothing_is_said_and_nothing_sold(
     assert preview(spec, data=people, folder=tmp_path).to_dict()["cut"] == []
     with pytest.raises(SpecError, match="nothing can be cut"):
         preview(spec | {"cut": {}}, data=people, folder=tmp_path)
+
+
+def test_of_a_unit_whose_rows_become_one_only_clipped_values_are_asked_for(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    """Whether it loses rows was asked for as well, and paid for: it never does."""
+    spec["protect"] = {"unit": "person", "column": "person"}
+    spec["per_unit"] = {"spent": {"sum": "cost", "bounds": [0, 30]}}
+    spec["statistics"] = [{"count": "rows"}]
+    shown = preview(spec, data=people, folder=tmp_path).to_dict()
+    assert shown["cut"] == []
+    spec["cut"] = {"weight": 0.1}
+    spec["statistics"] += [{"sum": "spent", "bounds": [0, 20], "resolution": 1}]
+    shown = preview(spec, data=people, folder=tmp_path).to_dict()
+    assert [one["about"] for one in shown["cut"]] == ["spent"]
+    (tmp_path / "s.yaml").write_text(json.dumps(spec))
+    checked = check(tmp_path / "s.yaml").to_dict()
+    assert checked["calls"] == shown["calls"]
 
 
 def test_keys_that_were_found_have_their_cut_counted(

@@ -333,7 +333,7 @@ class Plan:
         None where the spec does not pay for it, and something may be cut.
         """
         if self.spec.cut is None:
-            units = bool(self.spec.protect.column)
+            units = self.spec.limited
             return None if any(questions(self.statistics, units=units)) else []
         asked = (p.statistic for p in self.statistics if isinstance(p.statistic, CutUnits))
         return [
@@ -343,11 +343,12 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return cost, sensitivities and accuracy as JSON-ready values."""
+        one = {"gathered": True} if self.spec.per_unit else {}  # all rows of a unit are one
         return {
             "calls": [call.to_dict() for call in self.pricing.calls],
             "accuracy": self.accuracy(),
             "mechanism": self.pricing.why,
-            "contributions": {p.name: p.contribution.to_dict() for p in self.statistics},
+            "contributions": {p.name: p.contribution.to_dict() | one for p in self.statistics},
         }
 
 
@@ -556,7 +557,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             raise SpecError("releases.plan.choice_within")
         asked.append(Asked(LIMIT, LIMIT_CALL, decimal(choice.weight)))
     if spec.cut is not None:
-        found = list(questions(statistics, units=bool(spec.protect.column)))
+        found = list(questions(statistics, units=spec.limited))
         if not found:
             raise SpecError("releases.cut.nothing")
         weight = decimal(spec.cut.weight) / len(found)

@@ -503,6 +503,7 @@ def without_password(url: Any) -> Any:
 class Spec(InFolder):
     """One release, as it is asked for."""
 
+    _one_each: bool = PrivateAttr(default=False)  # of a table that is shaped already
     join: Joins = Field(default=(), description="Tables whose columns are looked up.")
     let: dict[str, Condition] = Field(
         default_factory=dict, description="Columns that formulas make of others."
@@ -574,11 +575,18 @@ class Spec(InFolder):
         shaped = self.conditions or self.join or self.where or self.let or self.per_unit
         return bool(shaped or self.sample)
 
+    @property
+    def limited(self) -> bool:
+        """Whether limits may leave out rows of a unit: it has a column, and not one row alone."""
+        return bool(self.protect.column) and not (self.per_unit or self._one_each)
+
     def as_shaped(self) -> Spec:
         """Return the spec of the same statistics over a table that is shaped already."""
         bare: dict[str, Any] = {"join": (), "where": None, "let": {}, "per_unit": {}}
         entries = tuple(map(_unconditional, self.named()))
-        return self.model_copy(update=bare | {"statistics": entries})
+        found = self.model_copy(update=bare | {"statistics": entries})
+        found._one_each = self._one_each or bool(self.per_unit)
+        return found
 
     def to_yaml(self) -> str:
         """Return the spec as YAML; `load` reads it back."""

@@ -377,7 +377,8 @@ def _bounds(bounds: Facts) -> str:
     """The contribution bounds, those that are alike together."""
     together: dict[str, list[str]] = {}
     for name, bound in bounds.items():
-        kept = {key: value for key, value in bound.items() if key != "adjacency" and value}
+        names = ("gathered",) if bound.get("gathered") else ("rows", "groups", "rows_per_group")
+        kept = {key: bound[key] for key in names if bound.get(key)}
         words = ", ".join(say(f"statements.bound.{key}", n=value) for key, value in kept.items())
         together.setdefault(words, []).append(name)
     if len(together) == 1:

@@ -159,7 +159,7 @@ class CutUnits(Statistic):
 def questions(planned: Sequence[P], *, units: bool) -> Iterator[tuple[P, CutUnits]]:
     """Yield each question, with the planned statistic whose pass over the data it shares.
 
-    Without `units` each row is its own, and none is ever left out.
+    Without `units` each row is its own, or all that a unit has, and none is ever left out.
     """
     seen = set()
     for one in planned:
@@ -191,7 +191,7 @@ def outer_ends(
 
     `units` has the noisy answer of each question. None where outer limits do not say enough.
     """
-    by_unit, cut = bool(plan.spec.protect.column), plan.spec.cut
+    by_unit, cut = plan.spec.limited, plan.spec.cut
     if cut is None or one.statistic.adds is None or isinstance(one.statistic, CutUnits):
         return None
     paid = {
