@@ -167,8 +167,8 @@ def test_lee_clifton_beside_it(capsys):
         (["--ratio", "3", "--every-output", "--delta", "1e-6"], "pure DP alone"),
         (["--ratio", "3", "--confidence", "0.9", "--on-average"], "holds in one of these ways"),
         (["--ratio", "3", "--about", "value", "--box", "0", "1", "0", "1"], "about and box"),
-        (["--ratio", "3", "--about", "membership", "--q", "0.5"], "drop one"),
-        (["--ratio", "3", "--about", "value", "--p", "0.5"], "drop one"),
+        (["--ratio", "3", "--about", "membership", "--q", "0.5"], "leave out"),
+        (["--ratio", "3", "--about", "value", "--p", "0.5"], "leave out"),
         (["--ratio", "3", "--about", "both", "--p", "0.5", "--q", "0.5"], "drop about"),
         (["--ratio", "3", "--about", "names"], "membership or value or both"),
         (["--ratio", "3", "--about", "membership", "--adjacency", "replace"], "not protected"),
@@ -270,12 +270,28 @@ def test_asks_on_a_terminal_and_prints_the_command():
 def test_a_promise_about_membership_says_what_it_leaves_open(capsys):
     """Two steps lie between values, one between in and out: 3-fold becomes up to 9-fold."""
     _, out, _ = run(capsys, "--ratio", "3", "--about", "membership")
-    assert "It does not limit what may be learned about the values of one person" in out
+    assert "does not limit what may be learned about the values of one person" in out
     row = next(line.split() for line in out.splitlines() if line.startswith("  1 %"))
     assert row == ["1", "%", "3.0", "%", "8.4", "%"]
     assert 0.083 < 1 / (1 + 99 / 9) < 0.084
     _, out, _ = run(capsys, "--ratio", "3")
-    assert "It does not limit" not in out
+    assert "does not limit" not in out
+
+
+@pytest.mark.parametrize(
+    ("priors", "leaves_open"),
+    [
+        ("--p .05", True),  # in and sensitive, but nobody who knows that someone is in
+        ("--p .05 --q .5", True),
+        ("--box 0 .05 0 1", True),
+        ("--q .05", False),
+        ("--q .05 --about value", False),
+        ("--box 0 1 0 .05", False),
+    ],
+)
+def test_a_promise_about_no_one_known_to_be_in_leaves_values_open(capsys, priors, leaves_open):
+    _, out, _ = run(capsys, "--posterior", "0.12", *priors.split())
+    assert ("does not limit what may be learned about the values" in out) == leaves_open
 
 
 def test_the_text_has_the_certificate_and_which_way_each_number_is_rounded(capsys):

@@ -112,3 +112,22 @@ def test_a_missing_file_is_said(tmp_path: Path) -> None:
     error = run("plan", "--file", str(tmp_path / "none.yaml")).exception
     assert isinstance(error, InputError)
     assert "none.yaml" in str(error)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"about": "membership", "p": 0.05, "posterior": 0.12},
+        {"all": [{"ratio": 3}, {"difference": 0.2}]},
+        {"protect": {"unit": "person"}, "promise": {"ratio": 3}, "purpose": "a spec"},
+    ],
+)
+def test_a_promise_where_a_budget_is_asked_for_says_how_to_get_one(
+    question: dict[str, Any], tmp_path: Path
+) -> None:
+    file = written(tmp_path, question)
+    error = run("explain", "--file", file).exception
+    assert isinstance(error, InputError)
+    assert "holds a promise" in str(error)
+    assert f"discreet choose --file {file}" in str(error)
+    assert answer("choose", "--file", file)["epsilon"] > 0

@@ -211,6 +211,37 @@ def test_contradictions(
 
 
 @pytest.mark.parametrize(
+    ("keys", "leads_to"),
+    [
+        ({"about": "value", "p": 0.05}, {"q": 0.05}),
+        ({"about": "value"}, {"q": 0.05}),
+        ({"about": "value", "q": 0.5}, {"q": None}),
+        ({"about": "value", "prior": 0.05}, {"q": 0.05}),
+        ({"about": "membership", "q": 0.05}, {"p": 0.05}),
+        ({"about": "membership"}, {"p": 0.05}),
+        ({"about": "membership", "p": 0.5}, {"p": None}),
+    ],
+)
+def test_the_prior_that_is_missing_is_named(
+    keys: dict[str, Any], leads_to: dict[str, float | None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the message says to give is taken; it is not refused in its turn."""
+    with pytest.raises(InputError) as caught:
+        promise_in({"posterior": 0.12} | keys)
+    [(name, value)] = leads_to.items()
+    said = name if value is None else f"{name}: {value:g}"
+    assert said in str(caught.value).replace(" = ", ": ")
+    assert "box" not in str(caught.value)
+    about = keys["about"]
+    assert promise_in({"posterior": 0.12, "about": about, name: 0.05}).about == about
+    line = [f"--{key}={value}" for key, value in ({"posterior": 0.12} | keys).items()]
+    with pytest.raises(SystemExit):
+        main(["choose", *line])
+    flag = f"--{name}" if value is None else f"--{name} {value:g}"
+    assert flag in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("line", "says"),
     [
         ("choose --ratio 3 --confidence .9", "without a delta"),

@@ -153,7 +153,7 @@ def test_noise_in_rows_is_the_noise_of_the_table() -> None:
         assert noise_in_rows(plan) == pytest.approx(4 * limit * 1.05, abs=1 + 0.01 * limit)
     with_sum = _plan({"sum": "x", "bounds": [0, 50], "resolution": 1})
     assert noise_in_rows(with_sum.limits[5]) == pytest.approx(5 * 1.05, abs=1)
-    assert noise_in_rows(_plan({"count": "units"}).limits[5]) == 0
+    assert noise_in_rows(_plan({"count": "units"}, protect={"rows": 5})) == 0
 
 
 MANY = {"count": "rows", "by": ["g"], "keys": {"g": [str(i) for i in range(1000)]}}
@@ -216,6 +216,8 @@ def test_a_choice_is_written_and_read_back() -> None:
         (_spec({"count": "rows", "within": {"error": 50}}), "instead of within"),
         (_spec(sample={"rate": 0.5}), "chosen on a sample"),
         (_spec(protect={"rows": {"choice": [1, 2]}}), "the nearest is choose"),
+        (_spec(protect={"groups": 1, "rows_per_group": 5}), "limits of rows 5 and 10, 20 do the"),
+        (_spec({"count": "units"}), "limits of rows 1 and 2, 5, 10, 20 do the same"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(spec: dict[str, Any], says: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -272,6 +273,64 @@ def test_a_dry_run_says_how_much_of_the_promise_it_takes(
     assert row["fits_again"] == 10
 
 
+@pytest.mark.parametrize(
+    ("promise", "protect"),
+    [
+        ({"all": [TWELVE_FROM_FIVE, {"posterior": 0.12, "q": 0.05, "about": "value"}]}, {}),
+        ({"groups": {"others": {"ratio": 2}, "staff": {"ratio": 3}}}, {}),
+        ({"table": "table.csv", "box": [0.1, 0.5, 1, 1]}, {}),
+        ({"ratio": 3, "sampled": {"units": 5, "of": 100, "source": "the plan"}}, {}),
+        ({"all": [{"ratio": 3, "q": 0.1}, {"ratio": 2}]}, {"adjacency": "replace"}),
+        ({"ratio": 3, "box": [0, 0.5, 0, 1]}, {"name": "one patient"}),
+        ({"posterior": 0.12, "prior": 0.05}, {}),
+    ],
+    ids=lambda one: next(iter(one), "person"),
+)
+def test_the_command_that_opens_an_account_makes_the_promise_of_the_spec(
+    spec: dict[str, Any],
+    promise: dict[str, Any],
+    protect: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whatever other promise lies in the folder."""
+    monkeypatch.chdir(tmp_path)
+    Path("promise.yaml").write_text("ratio: 7\n")
+    Path("table.csv").write_text("p,q,ratio\n0.1,1,3\n0.5,1,1.5\n")
+    Path("d.csv").write_text("person,county,cost\n1,north,1\n")
+    asked = _promising(spec, promise, source="d.csv")
+    asked["protect"] |= protect
+    Path("release.yaml").write_text(json.dumps(asked))
+    look = release("release.yaml", dry_run=True)
+    assert isinstance(look, Preview)
+    (row,) = look.to_dict()["promises"]
+    command = shlex.split(look.notes[-1].split("discreet ", 1)[1])
+    command[command.index("NAME")], command[command.index("WHY")] = "A. Curator", "test"
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    assert not ended.value.code
+    (kept,) = Ledger.open("sqlite:///ledger.db").promises("people")
+    assert kept.sentence == row["sentence"]
+    asks = load("release.yaml").promised()
+    assert asks is not None
+    assert kept.registered.id == asks.settled(pure=True).id
+    assert "This holds for every possible output" in row["sentence"]
+
+
+def test_a_promise_that_was_set_beside_its_file_is_not_said_to_be_in_it(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    file = tmp_path / "release.yaml"
+    file.write_text(json.dumps(_promising(spec, {"ratio": 3})))
+    several = {"all": [{"ratio": 2}, {"difference": 0.1}]}
+    look = release(file, data=people, dry_run=True, changes={"tolerance": several})
+    assert isinstance(look, Preview)
+    assert "--file FILE" in look.notes[-1]
+    look = release(_promising(spec, several), data=people, folder=tmp_path, dry_run=True)
+    assert isinstance(look, Preview)
+    assert "--file FILE" in look.notes[-1]
+
+
 def test_with_delta_the_whole_box_is_kept(
     spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
 ) -> None:
@@ -307,6 +366,24 @@ def test_the_prior_of_the_promise_has_a_row_in_its_place(
     made = _made(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)
     rows = [line for line in made.statement.read_text().splitlines() if line.startswith("| ")]
     assert rows[2].startswith("| 5 % | 12 % |")  # between 1 % and 10 %
+
+
+def test_every_prior_of_several_promises_has_a_row(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    """And what each is about is said of each."""
+    account()
+    value = {"posterior": 0.2, "q": 0.08, "about": "value"}
+    made = _made(_promising(spec, {"all": [TWELVE_FROM_FIVE, value]}), people, tmp_path)
+    text = made.statement.read_text()
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert [row.split()[1] for row in rows[1:7]] == ["1", "5", "8", "10", "30", "50"]
+    assert rows[3].startswith("| 8 % | 12.9 % | 20 % |")
+    assert "is in the data with the sensitive value" not in text
+    assert (
+        "about whether one person is in the data, and about a value of one person, known to be in"
+        in " ".join(text.split())
+    )
 
 
 def test_a_plain_budget_is_told_in_beliefs_before_it_is_spent(

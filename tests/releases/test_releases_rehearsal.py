@@ -78,9 +78,10 @@ def test_rows_that_count_are_told_beside_the_limit_and_luck_beside_the_least(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Limits of 5 and 8 had the same errors, and the luckier of two medians was called best."""
-    (tmp_path / "twin.csv").write_text("person,x\n" + "1,1\n1,2\n2,3\n")
+    (tmp_path / "twin.csv").write_text("person,x,g\n" + "1,1,a\n1,2,a\n2,3,b\n")
     median = {"median": "x", "bounds": [0, 10], "resolution": 1}
-    spec = _spec({"count": "rows"}, median, rows=2, rows_per_group=2)
+    grouped = {"count": "rows", "by": ["g"], "keys": {"g": ["a", "b"]}}
+    spec = _spec({"count": "rows"}, median, grouped, rows=2, rows_per_group=2)
     (tmp_path / "s.yaml").write_text(json.dumps(spec))
     words = [str(tmp_path / "s.yaml"), "--twin", str(tmp_path / "twin.csv"), "--limit", "3"]
     with pytest.raises(SystemExit):
@@ -89,6 +90,29 @@ def test_rows_that_count_are_told_beside_the_limit_and_luck_beside_the_least(
     assert re.search(r"^ *2 +2 +count_rows_1 .*<- its least$", out, re.M)
     assert re.search(r"^ *3 +2 +count_rows_1 ", out, re.M)
     assert re.search(r"median_x_2 .*<- its least in 3 draws, in part by luck$", out, re.M)
+
+
+def test_limits_that_do_the_same_are_tried_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of five with the same noise was recommended, by its luck in ten draws."""
+    median = {"median": "x", "bounds": [0, 10], "resolution": 1}
+    spec = _spec(median, rows=4, groups=1, rows_per_group=4)
+    found = discreet.rehearse(spec, TWIN, repeats=2)
+    assert [row["limit"] for row in found.rows] == [1, 2, 4]
+    assert found.alike == {4: [5, 10, 20, 50]}
+    assert found.recommended in (1, 2, 4)
+    # Without the spec's own among them it is the smallest; each limit of units does the same.
+    other = discreet.rehearse(spec, TWIN, limits=[50, 10], repeats=2, changes={"protect.rows": 2})
+    assert ([row["limit"] for row in other.rows], other.alike) == ([2, 10], {10: [50]})
+    units = discreet.rehearse(_spec({"count": "units"}), TWIN, repeats=1)
+    assert (units.recommended, units.alike) == (2, {2: [1, 5, 10, 20, 50]})
+    (tmp_path / "twin.csv").write_text("person,x\n1,1\n1,2\n2,3\n")
+    (tmp_path / "s.yaml").write_text(json.dumps(spec))
+    with pytest.raises(SystemExit):
+        main(["rehearse", str(tmp_path / "s.yaml"), "--twin", str(tmp_path / "twin.csv")])
+    out = capsys.readouterr().out
+    assert "rows: 5, 10, 20, 50 would do the same as rows: 4, since rows_per_group" in out
 
 
 def test_no_statistic_decides_alone_because_its_draws_were_right() -> None:

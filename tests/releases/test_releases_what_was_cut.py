@@ -20,6 +20,7 @@ from discreet.cli import main
 from discreet.errors import SpecError
 from discreet.ledger import Ledger
 from discreet.releases import preview, release
+from discreet.releases.checking import check
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, Cutting, KeySet, Number, Query, Summing
 from discreet.releases.engines.duckdb import DuckDB
@@ -42,7 +43,9 @@ rows_of = st.lists(
 )
 
 
-def measured(rows: list[Row], bounds: Contribution, cells: KeySet | None) -> dict[str, Any]:
+def measured(
+    rows: list[Row], bounds: Contribution, cells: KeySet | None, number: Number = COST
+) -> dict[str, Any]:
     """What the engine says of rows in the order of their priority."""
     table = pa.table(
         {
@@ -55,9 +58,9 @@ def measured(rows: list[Row], bounds: Contribution, cells: KeySet | None) -> dic
     asked = (
         Cutting("rows"),
         Cutting("groups", None, repeats=False),
-        Cutting("cost", COST),
+        Cutting("cost", number),
         Counting("kept"),
-        Summing("sum", COST),
+        Summing("sum", number),
     )
     engine = DuckDB.of(table)
     try:
@@ -149,16 +152,22 @@ def test_a_unit_moves_each_number_by_the_sensitivity_at_most(
 
 
 @settings(derandomize=True, deadline=None, max_examples=examples(120))
-@given(rows=rows_of, limit=st.integers(1, 3), grouped=st.booleans())
+@given(rows=rows_of, limit=st.integers(1, 3), grouped=st.booleans(), shift=st.integers(-6, 3))
 def test_by_the_outer_limits_no_total_is_off_by_more(
-    rows: list[Row], limit: int, grouped: bool
+    rows: list[Row], limit: int, grouped: bool, shift: int
 ) -> None:
-    """What bounding and clipping take, against what the two questions say it is at most."""
+    """What bounding and clipping take, against what the two questions say it is at most.
+
+    Values and bounds are moved together: they may have both signs, or one.
+    """
+    rows = [(person, county, cost + shift) for person, county, cost in rows]
+    number = Number("cost", shift, 3 + shift, Fraction(1))
     bounds = Contribution.of(limit, None, None, adjacency="add-remove", grouped=grouped)
     cells = CELLS if grouped else None
-    found = measured(rows, bounds, cells)
+    found = measured(rows, bounds, cells, number)
     there = [row for row in rows if not grouped or row[1] in KEYS]
-    outer = Cut(rows=14, values={"cost": (-2.0, 6.0)})
+    least, largest = (end([row[2] for row in rows], default=0.0) for end in (min, max))
+    outer = Cut(rows=14, values={"cost": (least, largest + 1)})
     by = {"by": ("county",), "keys": {"county": KEYS}} if grouped else {}
     raw = {"account": "a", "purpose": "p", "ledger": "sqlite:///l", "output": "o"}
     asked = load(
@@ -168,22 +177,31 @@ def test_by_the_outer_limits_no_total_is_off_by_more(
             "budget": {"epsilon": 1.0},
             "statistics": [
                 {"count": "rows", **by},
-                {"sum": "cost", "bounds": [0, 3], "resolution": 1, **by},
+                {"sum": "cost", "bounds": [shift, 3 + shift], "resolution": 1, **by},
             ],
         }
     ).named()
     count, total = (
-        CutUnits(name="rows", of=one, bounds=bounds).at_most(Fraction(found["rows"][0]), outer)
+        CutUnits(name="rows", of=one, bounds=bounds).reach(Fraction(found["rows"][0]), outer)
         for one in asked
     )
-    clipped = CutUnits(name="cost", of=asked[1], bounds=bounds, number=COST).at_most(
+    clipped = CutUnits(name="cost", of=asked[1], bounds=bounds, number=number).reach(
         Fraction(found["cost"][0]), outer
     )
     assert count is not None
     assert total is not None
     assert clipped is not None
-    assert len(there) - sum(found["kept"]) <= count
-    assert abs(sum(row[2] for row in there) - sum(found["sum"])) <= total + clipped
+    assert count[0] == 0 <= len(there) - sum(found["kept"]) <= count[1]
+    if shift >= 0:
+        assert total[0] == 0
+    if least >= shift:
+        assert clipped[0] == 0
+    # Each cell by itself, too: it lies below what is true by no more than one end, and so on.
+    used = found["sum"]
+    true = [sum(row[2] for row in there if row[1] == key) for key in KEYS]
+    true = true if grouped else [sum(row[2] for row in there)]
+    for off in (sum(true) - sum(used), *(a - b for a, b in zip(true, used, strict=True))):
+        assert -(total[0] + clipped[0]) <= off <= total[1] + clipped[1]
 
 
 def test_a_release_tells_what_was_cut(
@@ -238,8 +256,8 @@ def test_outer_limits_make_an_interval_that_covers_what_was_cut(
         assert low <= true <= high
         inner = float(table["interval_high"][place]) - value
         assert high - value > inner + 20  # forty units are cut
-        # A count can only be too low; a sum may be off to both sides by what was clipped.
-        assert (value - low < inner + 5) == (name == "count")
+        # All can only be too low: no value is negative, and none is clipped from below.
+        assert value - low < inner + 5
     spec["cut"] = {"weight": 2, "rows": 3}
     narrow = release(spec, data=people, folder=tmp_path, confirm=True).table.columns
     said = dict(zip(narrow["statistic"], narrow["outer_high"], strict=True))
@@ -284,6 +302,24 @@ def test_where_nothing_can_be_cut_nothing_is_said_and_nothing_sold(
     assert preview(spec, data=people, folder=tmp_path).to_dict()["cut"] == []
     with pytest.raises(SpecError, match="nothing can be cut"):
         preview(spec | {"cut": {}}, data=people, folder=tmp_path)
+
+
+def test_of_a_unit_whose_rows_become_one_only_clipped_values_are_asked_for(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    """Whether it loses rows was asked for as well, and paid for: it never does."""
+    spec["protect"] = {"unit": "person", "column": "person"}
+    spec["per_unit"] = {"spent": {"sum": "cost", "bounds": [0, 30]}}
+    spec["statistics"] = [{"count": "rows"}]
+    shown = preview(spec, data=people, folder=tmp_path).to_dict()
+    assert shown["cut"] == []
+    spec["cut"] = {"weight": 0.1}
+    spec["statistics"] += [{"sum": "spent", "bounds": [0, 20], "resolution": 1}]
+    shown = preview(spec, data=people, folder=tmp_path).to_dict()
+    assert [one["about"] for one in shown["cut"]] == ["spent"]
+    (tmp_path / "s.yaml").write_text(json.dumps(spec))
+    checked = check(tmp_path / "s.yaml").to_dict()
+    assert checked["calls"] == shown["calls"]
 
 
 def test_keys_that_were_found_have_their_cut_counted(

@@ -116,6 +116,23 @@ def test_a_report_shows_even_decimals_and_no_others(tmp_path: Path) -> None:
     assert "WRONG the released numbers in report.html are those of the table" in said
 
 
+def test_of_a_unit_whose_rows_become_one_no_row_is_said_to_be_left_out(tmp_path: Path) -> None:
+    opened(tmp_path)
+    shape = SPECS["features of a unit"] | {"where": "cost >= 0", "let": {"much": "spent > 9"}}
+    kept = made(tmp_path, BASE | {"budget": {"epsilon": 1.0}} | shape)
+    found = report(kept.release_id, ledger=kept.ledger)
+    assert "bounding" not in {one["kind"] for one in found.statement.to_dict()["biases"]}
+    files = [found.folder / name for name in ("statement.md", "report.html", "registry.yaml")]
+    for path in (*files, kept.folder / "statement.md"):
+        text = " ".join(path.read_text(encoding="utf-8").replace("&gt;", ">").split())
+        for wrong in ("decided at random", "chosen at random", "come out low", "1 row in all"):
+            assert wrong not in text, path.name
+        assert "become one row" in text
+        assert "Only rows with cost >= 0 count. visits is count(rows) over all rows" in text
+        assert "spent is sum(cost) over all rows of a unit, each value clipped to 0 to 30." in text
+        assert "much stands for spent > 9." in text
+
+
 def test_a_report_tells_which_rows_count(tmp_path: Path) -> None:
     opened(tmp_path)
     kept = made(tmp_path, BASE | {"budget": {"epsilon": 1.0}} | SPECS["formulas"])

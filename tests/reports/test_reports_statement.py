@@ -351,7 +351,7 @@ ABOUTS = {
     "concentrated": "with the sensitive value (each of the two alone is part of that), and",
     "sensitive": "So can a belief that grew at most as many-fold as the promise says.",
     "household": "The promise is about whether one household of up to 4 is in the data, and counts",
-    "several": "left out and how often a guess of a value is right, starting from a belief",
+    "several": "is in the data, and about how often a guess of a value is right, starting from",
     "synthetic": "a value of one person, known to be in the data, starting from",
     "numbers": None,
 }

@@ -325,3 +325,14 @@ def test_the_error_of_a_growing_series_is_said_to_be_of_its_first() -> None:
     equal = run("plan", *asked).stdout
     assert "accuracy" in equal
     assert ", first release" not in equal
+
+
+def test_a_plan_with_a_confidence_says_what_an_account_allows() -> None:
+    shown = run("plan", *YEAR.split()).stdout
+    account = answer("plan", YEAR)["on_account"]
+    assert account["filter"] == "zcdp"
+    assert "On an account of this promise (filter zcdp)" in shown
+    each = re.search(r"^  rho +(\S+)$", shown, re.M)
+    assert each is not None
+    assert account["rho"] * (1 - 1e-3) < float(each[1]) <= account["rho"]
+    assert "On an account" not in run("plan", *YEAR.split()[:-2]).stdout

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +15,10 @@ from hypothesis import strategies as st
 from discreet.beliefs.prior import failure_of
 from discreet.budgets.limits import limits_of
 from discreet.composition.walk import WalkLoss
-from discreet.errors import GuaranteeError, InputError, ToleranceError
-from discreet.guarantees import ZCDP, ApproxDP, PureDP
+from discreet.errors import BudgetExceeded, GuaranteeError, InputError, ToleranceError
+from discreet.guarantees import ZCDP, ApproxDP, PureDP, stated
 from discreet.laws import Gaussian, Geometric
+from discreet.ledger import Ledger
 from discreet.promises import Promise, promise_in
 from discreet.series import plan
 from discreet.series.planning import shown_down
@@ -309,3 +312,43 @@ def test_few_bounds_are_asked_for(mechanism: str, monkeypatch: pytest.MonkeyPatc
     allowed = limits_of(found.promise).one
     assert found.epsilon_prime <= allowed
     assert allowed - found.epsilon_prime < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("keys", "more"),
+    [
+        ({"confidence": 0.99}, {}),
+        ({"confidence": 0.99}, {"mechanism": "gaussian"}),
+        ({"confidence": 0.95}, {"delta_each": 1e-6}),
+        ({"confidence": 0.99, "adjacency": "replace", "q": 0.05}, {}),
+        ({"on_average": True, "about": "value", "q": 0.05}, {}),
+    ],
+)
+def test_what_an_account_allows_a_release_is_taken_by_it_and_no_more(
+    keys: dict[str, Any], more: dict[str, Any], tmp_path: Path
+) -> None:
+    """A plan said 0.04687 for each of twelve; the account of the same promise refused it."""
+    prior = {} if "q" in keys else {"p": 0.05, "about": "membership"}
+    asked = {"posterior": 0.12, **prior, **keys}
+    found = plan(asked, 12, **more)
+    account = found.on_account
+    assert account is not None
+    assert found.to_dict()["on_account"] == account
+    for said, fits in ((found.per_release, False), (account, True)):
+        amounts = {name: said[name] for name in ("epsilon", "delta", "rho")}
+        each = stated(**amounts, adjacency=found.adjacency)
+        book = Ledger.open(f"sqlite:///{tmp_path / str(fits)}.db")
+        delta = {"delta": 12e-6} if more.get("delta_each") else {}
+        terms = {"unit": "person", "adjacency": found.adjacency.value, "filter": account["filter"]}
+        why = {"approver": "a", "reason": "r"}
+        book.open_account("a", **terms, promise=found.promise, **delta, **why)
+        with nullcontext() if fits else pytest.raises(BudgetExceeded):
+            for _ in range(12):
+                book.charge("a", each, purpose="p", who="w")
+    (left,) = book.promises("a")
+    assert left.left < 1e-9
+
+
+def test_for_every_output_an_account_allows_what_is_planned() -> None:
+    assert plan(12, posterior=0.12, p=0.05).on_account is None
+    assert plan(12, ratio=3, confidence=0.99, budget="rho").on_account is None

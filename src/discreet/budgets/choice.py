@@ -357,7 +357,7 @@ def _warnings(choice: Choice) -> Iterator[str]:
         yield say("budgets.warning.one_prior")
     if any(isinstance(part, Table) for _, part in parts):
         yield say("budgets.warning.table")
-    if choice.promise.about == "membership":
+    if choice.promise.values_open:
         yield say("budgets.warning.values_open", unit=str(choice.promise.unit))
     if isinstance(choice.tolerance, Groups):
         named = [part for _, part in choice.tolerance.parts]

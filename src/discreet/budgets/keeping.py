@@ -41,6 +41,7 @@ from typing import Any
 from discreet.beliefs.prior import failure_of
 from discreet.budgets.limits import Limits, limits_of
 from discreet.composition.curves import Strength
+from discreet.composition.filters import Rule
 from discreet.composition.loss import LossBound, PrivacyLoss
 from discreet.composition.stated import loss_of_promise
 from discreet.errors import GuaranteeError, PolicyError, ToleranceError
@@ -271,6 +272,16 @@ class BoundsNothing(ToleranceError):
 
     def __init__(self) -> None:
         super().__init__("budgets.bounds_nothing")
+
+
+def rule_for(*, sure: bool, delta: float | None, rho: bool) -> Rule:
+    """Return the rule of adding up for an account: in ρ, or if a promise has a confidence and no δ.
+
+    What has to hold with a confidence gains nothing on a pure account.
+    """
+    if rho or (sure and not delta):
+        return "zcdp"
+    return "basic" if delta else "pure"
 
 
 def on_account(promise: Promise, rule: str, delta: float) -> Promise:

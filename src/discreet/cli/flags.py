@@ -405,7 +405,7 @@ def _flags_from(name: str) -> Callable[[typer.Context, Any], Any]:
             listed = _listed(own, promised, one.name) if several else [promised]
             found = [_beside(keys, one.parent) for keys in listed]
             ctx.meta[_FROM_FILE] = [*ctx.meta.get(_FROM_FILE, ()), *found]
-            ctx.default_map = {**(ctx.default_map or {}), **_checked(own, flags, one.name)}
+            ctx.default_map = {**(ctx.default_map or {}), **_checked(own, flags, one)}
         return file
 
     return read
@@ -466,8 +466,13 @@ def _flags(ctx: typer.Context) -> dict[str, Any]:
     }
 
 
-def _checked(given: Mapping[str, Any], flags: dict[str, Any], where: str) -> dict[str, Any]:
+def _checked(given: Mapping[str, Any], flags: dict[str, Any], file: Path) -> dict[str, Any]:
+    from discreet.promises.keys import shape_keys
+
     found: dict[str, Any] = {}
+    where, promised = file.name, shape_keys() & given.keys() - flags.keys()
+    if promised:
+        raise InputError("cli.promise_not_taken", where=where, key=min(promised), file=file)
     for key, value in given.items():
         if key not in flags:
             keys = ", ".join(sorted(flags))

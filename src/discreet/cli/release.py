@@ -308,6 +308,9 @@ def rehearse(
     cells = ("{limit}", "{counted}", "{statistic}", *sizes)
     header = ["rows", say("cli.rehearse.counted"), "statistic", "bias", "noise", "error", ""]
     lines = grid(shown, cells, header)
+    for first, others in found.alike.items():
+        same = ", ".join(map(str, others))
+        lines.append(say("cli.rehearse.alike", first=first, others=same))
     lines.append(say("cli.rehearse.recommended", limit=found.recommended, now=found.limit))
     lines += [say("cli.rehearse.weighed")] if len(found.best) > 1 else []
     emit(found.to_dict(), lines, as_json)

@@ -92,7 +92,14 @@ def _plan_lines(found: Any) -> list[str]:
         ["adversary", found.assumptions.adversary],
     ]
     lines = [found.promise.sentence(), "", say("cli.plan.may_spend", releases=found.releases)]
-    lines += [*table(head), "", *table(rests), "", found.accumulation.accumulates]
+    lines += table(head)
+    account = found.on_account
+    if account is not None:
+        lines += [say("cli.plan.on_account", filter=account["filter"])]
+        lead = "epsilon" if account["rho"] is None else "rho"
+        delta = [["delta", f"{account['delta']:g}"]] if account["delta"] else []
+        lines += table([[f"{lead}{first}", shown_down(account[lead])], *delta])
+    lines += ["", *table(rests), "", found.accumulation.accumulates]
     return [
         *lines,
         found.accumulation.does_not_accumulate,

@@ -250,14 +250,12 @@ class Filter(Named):
         delta: float | None = None,
         promises: Iterable[Promise] = (),
     ) -> str:
-        """Return the filter for a cap and a δ, or for promises alone, where none is named.
+        """Return the filter for a cap and a δ, or for promises alone, where none is named."""
+        from discreet.budgets.keeping import rule_for
 
-        What has to hold with a confidence gains nothing on a pure account.
-        """
-        sure = any(promise.confidence is not None for promise in promises)
-        if getattr(cap, "rho", None) is not None or (sure and cap is None and not delta):
-            return cls.ZCDP.value
-        return (cls.BASIC if delta or getattr(cap, "delta", None) else cls.PURE).value
+        sure = cap is None and any(promise.confidence is not None for promise in promises)
+        rho = getattr(cap, "rho", None) is not None
+        return rule_for(sure=sure, delta=delta or getattr(cap, "delta", None), rho=rho)
 
     @property
     def zero(self) -> Amount:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial, reduce
+from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from discreet.errors import BrokenPromise, InputError, PolicyError
@@ -36,7 +37,7 @@ from discreet.ledger.plans import LostRelease, Plan, Slot
 from discreet.ledger.promises import Registered, Standing, named, reached, register, widened
 from discreet.ledger.store import FORMAT, Rows
 from discreet.ledger.verification import refuse_altered
-from discreet.promises import Promise
+from discreet.promises import Promise, public_shares
 from discreet.reading import nearest
 from discreet.words import say
 
@@ -504,12 +505,13 @@ def refuse_unknown_account(
     adjacency: str = "add-remove",
     filter: str = "pure",  # noqa: A002  (the users' word)
     promise: Mapping[str, Any] | None = None,
+    file: Path | None = None,
     cap: Amount | None = None,
 ) -> NoReturn:
     """Refuse an account that is not open, with what opens it, or the name of one that is alike.
 
     `known` are those that are open; None where there is no ledger. What opens it has the promise
-    that is given, or else the cap, or else an example.
+    that is given, or else the cap, or else an example. `file` holds the promise: a spec, say.
     """
     which = "promise" if promise is not None else "example" if cap is None else "needed"
     terms = {"unit": unit, "unit_name": unit_name, "adjacency": adjacency, "filter": filter}
@@ -528,7 +530,10 @@ def refuse_unknown_account(
             add_remove = adjacency == Adjacency.ADD_REMOVE
             promise = {"posterior": 0.12, ("p" if add_remove else "q"): 0.05}
             promise |= {"about": "membership"} if add_remove else {}
-        words += _promise_flags(promise)
+        flags = _promise_flags(promise)
+        if flags is None:
+            flags, which = ["--file", "FILE" if file is None else str(file)], "file"
+        words += flags
         call.append(f"promise={dict(promise)!r}")
         if delta and "--delta" not in words:
             words += ["--delta", "1e-06"]
@@ -548,10 +553,10 @@ def refuse_unknown_account(
     )
 
 
-def _promise_flags(promise: Mapping[str, Any]) -> list[str]:
-    """Return the flags that say a promise."""
-    if {"all", "groups", "table"} & set(promise):
-        return ["--file", "promise.yaml"]
+def _promise_flags(promise: Mapping[str, Any]) -> list[str] | None:
+    """Return the flags that say a promise; None where only a file can say it."""
+    if {"all", "groups", "table", *public_shares.KEYS} & set(promise):
+        return None
     words: list[str] = []
     for key, value in promise.items():
         flag = f"--{key.replace('_', '-')}"

@@ -297,18 +297,27 @@ def _box(given: dict[str, Any]) -> Box:
     if known and about == "value":
         raise ToleranceError("promises.values_known_and_value")
     p, q = given.get("p"), given.get("q")
+    found = priors(p=p, q=q, box=box)
     if known or about == "membership":
-        if q not in (None, 1):
-            what = "values_known" if known else "about: membership"
-            raise ToleranceError("promises.means_q", what=what, q=q)
-        q = 1
+        what = "values_known" if known else "about: membership"
+        return _fixed(found, "q", what, "p" if p is None else None)
     if about == "value":
-        if p not in (None, 1):
-            raise ToleranceError("promises.means_p", p=p)
-        p = 1
+        return _fixed(found, "p", "about: value", "q" if q is None else None)
     if about == "both" and p is not None and q is not None:
         raise ToleranceError("promises.both_but_fixed")
-    return priors(p=p, q=q, box=box)
+    return found
+
+
+def _fixed(box: Box, name: str, what: str, other: str | None) -> Box:
+    """Return a box with a prior fixed at 1; one that was given as another belongs to `other`."""
+    low, high = getattr(box, f"{name}0"), getattr(box, f"{name}1")
+    if low == high < 1:
+        said: dict[str, Any] = {"what": what, "name": name, "value": high}
+        if other is None:
+            raise ToleranceError("promises.means_one", **said)
+        prior = say(f"promises.prior_of.{other}")
+        raise ToleranceError("promises.means_other", other=other, prior=prior, **said)
+    return priors(**{name: 1}, box=box)
 
 
 def _refuse_membership(given: Mapping[str, Any], adjacency: Adjacency) -> None:
@@ -330,10 +339,17 @@ def read_text(path: Path) -> str:
 
 
 def load_yaml(text: str) -> Mapping[str, Any]:
-    """Return the mapping in a YAML text, safely loaded; `promise:` or `tolerance:` may wrap it."""
+    """Return the mapping in a YAML text, safely loaded; `promise:` or `tolerance:` may wrap it.
+
+    Of a spec it is its promise, with the unit and the adjacency that it protects.
+    """
     loaded = yaml_values(text, "the promise")
     if not isinstance(loaded, Mapping):
         raise InputError("promises.yaml_no_mapping")
-    if len(loaded) == 1 and next(iter(loaded)) in ("promise", "tolerance"):
-        return next(iter(loaded.values())) or {}
-    return loaded
+    held = [key for key in ("promise", "tolerance") if key in loaded]
+    protect = loaded.get("protect", {} if len(loaded) == 1 else None)
+    if len(held) != 1 or not isinstance(protect, Mapping):
+        return loaded
+    whom = {"unit": "unit", "name": "unit_name", "adjacency": "adjacency"}
+    of_whom = {key: protect[name] for name, key in whom.items() if name in protect}
+    return {**(loaded[held[0]] or {}), **of_whom}

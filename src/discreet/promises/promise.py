@@ -149,6 +149,16 @@ at most 3-fold, up or down.'
         return "value" if all(box.p0 == 1 for box in boxes) else "both"
 
     @property
+    def each(self) -> tuple[Promise, ...]:
+        """Its parts, each as a promise of its own: together they promise the same."""
+        return tuple(replace(self, tolerance=part) for _, part in self.tolerance.leaves())
+
+    @property
+    def values_open(self) -> bool:
+        """Whether it leaves open what is learned of a value of a unit known to be in (p = 1)."""
+        return all(part.box.p1 < 1 or part.box.q0 == 1 for _, part in self.parts)
+
+    @property
     def fixed(self) -> tuple[float | None, float | None]:
         """The p and the q that it fixes; None where it leaves one open, or speaks of several."""
         boxes = [part.box for _, part in self.parts]

@@ -203,6 +203,7 @@ class Charging:
         terms, name = self.spec.protect.terms, self.spec.account
         cap = Filter(self.filter).cost(self.charges).times(self._releases or 1)
         opening: dict[str, Any] = {"filter": self.filter, "promise": self.spec.promise_keys}
+        opening["file"] = self.spec.promise_file
         found = self.ledger.account(name, cap=cap, **terms, **opening)
         found.require(**terms)
         return found
@@ -299,7 +300,7 @@ class Charging:
         cap = Amount.of(epsilon=0.0, delta=delta) if delta and self.filter == "basic" else None
         account = Account.opened(self.spec.account, **terms, filter=self.filter, cap=cap)
         cost, new = account.cost(self.charges), register(self.promise, account)
-        return (Standing(new, self.promise.sentence(), cost, cost, recorded=False),)
+        return (Standing(new, new.promise(account).sentence(), cost, cost, recorded=False),)
 
     def _on_promises(self, promises: Iterable[Standing]) -> list[str]:
         """Say in words how much of each promise this takes, and how many more like it fit."""

@@ -28,7 +28,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
@@ -42,7 +42,7 @@ from discreet.releases.drawing import draw, with_found_keys
 from discreet.releases.engines import file_of, is_csv, opened
 from discreet.releases.engines.base import Column, Engine, fields
 from discreet.releases.formula import kind_declared
-from discreet.releases.planning import Plan, Planned, plan_of
+from discreet.releases.planning import Plan, Planned, alike, plan_of
 from discreet.releases.pricing import require_own
 from discreet.releases.rows import Schema, columns_read, hints, joined, read_as, sampled, shaped
 from discreet.releases.source import Source, options_of
@@ -226,12 +226,14 @@ Values: TypeAlias = dict[str, _Rows]
 class Rehearsal(JsonReady, Tabular):
     """What each limit would cost on a twin: bias, noise and error of every statistic."""
 
-    shows: ClassVar = ("limit", "recommended", "best", "repeats", "rows")
+    shows: ClassVar = ("limit", "recommended", "best", "repeats", "alike", "rows")
 
     rows: tuple[Mapping[str, Any], ...]
     recommended: int
     limit: int
     repeats: int
+    alike: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    """For a limit others that do the same, and were not tried: no more rows can count."""
 
     @property
     def best(self) -> dict[str, int]:
@@ -281,8 +283,13 @@ def rehearse(
     with closing(seen):
         engine: Any = _Remembering(seen)
         truth = _exact(_truth(asked, engine), engine)
-        rows = [row for limit in tried for row in _tried(asked, engine, truth, limit, repeats)]
-    return Rehearsal(tuple(rows), _recommended(rows, tried), asked.protect.rows, repeats)
+        plans = {n: plan_of(_with(asked, {"protect.rows": n}), engine.columns) for n in tried}
+        # Of limits that do the same, the spec's own is tried, or else the smallest.
+        groups = alike(plans, sorted(tried, key=lambda limit: limit != asked.protect.rows))
+        tried = sorted(first for first, *_ in groups)
+        rows = [row for n in tried for row in _tried(asked, engine, truth, plans[n], n, repeats)]
+    same = {first: others for first, *others in groups if others}
+    return Rehearsal(tuple(rows), _recommended(rows, tried), asked.protect.rows, repeats, same)
 
 
 def _opened(spec: Spec, twin: Any) -> Engine:
@@ -404,11 +411,9 @@ def _values(plan: Plan, engine: Engine) -> Values:
 
 
 def _tried(
-    spec: Spec, engine: Engine, truth: Values, limit: int, repeats: int
+    spec: Spec, engine: Engine, truth: Values, plan: Plan, limit: int, repeats: int
 ) -> list[dict[str, Any]]:
-    limited = {"protect.rows": limit}
-    exact = _exact(_with(spec, _NO_NOISE | limited), engine)
-    plan = plan_of(_with(spec, limited), engine.columns)
+    exact = _exact(_with(spec, _NO_NOISE | {"protect.rows": limit}), engine)
     noisy = [_values(plan, engine) for _ in range(repeats)]
     counted = {one.name: one.contribution.total for one in plan.statistics}
     rows = []

@@ -34,7 +34,7 @@ from discreet.releases.charge import (
 from discreet.releases.drawing import Progress, chosen_limit, completed, draw, with_found_keys
 from discreet.releases.engines import opened
 from discreet.releases.planning import Plan, only_bounds, plan_of
-from discreet.releases.rows import joined, sampled, shaped
+from discreet.releases.rows import joined, rows_told, sampled, shaped
 from discreet.releases.spec import Spec, load
 from discreet.releases.tables import Table
 from discreet.rounding import number, up
@@ -404,6 +404,8 @@ def statement(said: Mapping[str, Any]) -> str:
     beyond = unit["unit"] if unit["unit"] in ("person", "household") else "record"
     bounds = plan["contributions"].values()
     most = {name: max(one[name] for one in bounds) for name in ("rows", "groups")}
+    gathered = any(one.get("gathered") for one in bounds)
+    told = [*rows_told(Spec.model_validate({"ledger": "-", **said["spec"]}))]
     why = plan["mechanism"][:1].upper() + plan["mechanism"][1:]
     bound = promises_in(said["promises"], unit["adjacency"])
     promised = [
@@ -440,8 +442,9 @@ def statement(said: Mapping[str, Any]) -> str:
         "",
         _say("how"),
         "",
-        _say("bounded", unit=subject, mechanism=why, **most),
+        _say("gathered" if gathered else "bounded", unit=subject, mechanism=why, **most),
         "",
+        *([flat(" ".join(told)), ""] if told else []),
         _say("calls"),
         "|---|---|---|---|---|---|---|---|",
         *(_call(call, cap) for call in plan["calls"]),

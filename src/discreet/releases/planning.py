@@ -140,6 +140,14 @@ class Plan:
     """Whether data are given in the place of the source that the spec names."""
 
     @property
+    def bounded(self) -> tuple[tuple[Contribution, ...], ...]:
+        """What counts of a unit, in each statistic: limits of rows that agree in it do the same."""
+        return tuple(
+            (one.contribution, *(search.contribution for search in one.searches))
+            for one in self.statistics
+        )
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the data are read."""
         said = [] if self.spec.sample is None else [self._of_sample()]
@@ -362,7 +370,7 @@ class Plan:
         None where the spec does not pay for it, and something may be cut.
         """
         if self.spec.cut is None:
-            units = not self.spec.one_row
+            units = self.spec.limited
             return None if any(questions(self.statistics, units=units)) else []
         asked = (p.statistic for p in self.statistics if isinstance(p.statistic, CutUnits))
         return [
@@ -372,11 +380,12 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return cost, sensitivities and accuracy as JSON-ready values."""
+        one = {"gathered": True} if self.spec.per_unit else {}  # all rows of a unit are one
         return {
             "calls": [call.to_dict() for call in self.pricing.calls],
             "accuracy": self.accuracy(),
             "mechanism": self.pricing.why,
-            "contributions": {p.name: p.contribution.to_dict() for p in self.statistics},
+            "contributions": {p.name: p.contribution.to_dict() | one for p in self.statistics},
         }
 
 
@@ -462,9 +471,21 @@ def plan_of(
     limits = {
         limit: plan_of(spec, columns, account, rows=limit, slot=budget) for limit in choice.choose
     }
+    for first, *same in alike(limits, limits):
+        if same:
+            listed = ", ".join(map(str, same))
+            raise SpecError("releases.plan.choice_alike", first=first, same=listed)
     if any(_prices(one) != _prices(plan) for one in limits.values()):
         raise SpecError("releases.plan.choice_changes_charge")
     return replace(plan, limits=limits)
+
+
+def alike(plans: Mapping[int, Plan], limits: Iterable[int]) -> list[list[int]]:
+    """Return limits of rows, those together with which the same rows count."""
+    found: dict[Any, list[int]] = {}
+    for limit in limits:
+        found.setdefault(plans[limit].bounded, []).append(limit)
+    return list(found.values())
 
 
 def _least_error(
@@ -582,7 +603,7 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             raise SpecError("releases.plan.choice_within")
         asked.append(Asked(LIMIT, LIMIT_CALL, decimal(choice.weight)))
     if spec.cut is not None:
-        found = list(questions(statistics, units=not spec.one_row))
+        found = list(questions(statistics, units=spec.limited))
         if not found:
             raise SpecError("releases.cut.nothing")
         weight = decimal(spec.cut.weight) / len(found)

@@ -200,6 +200,12 @@ class Feature(Closed):
         return parse(getattr(self, self.gathering))
 
     @property
+    def written(self) -> str:
+        """How it is gathered, as a formula is written."""
+        inside = getattr(self, self.gathering)
+        return f"{self.gathering}({'rows' if inside == 'true' else inside})"
+
+    @property
     def number(self) -> Number:
         """The value of a row in whole multiples of a resolution, as it is summed.
 
@@ -223,6 +229,25 @@ class Feature(Closed):
         kinds: dict[Type, Type] = {"date": "date", "moment": "date", "text": "text"}
         wanted = kinds.get(resolve(self.formula, columns, terms).type, "number")
         return Gathered(how, resolve(self.formula, columns, terms, wanted=wanted))
+
+
+def rows_told(spec: Spec) -> Iterator[str]:
+    """Yield which rows count, and what derived columns are: in the words of the spec."""
+    for one in spec.join:
+        whose = "public" if one.public else "protected"
+        yield say(f"statements.processing.join_{whose}", by=", ".join(one.by))
+    if spec.where is not None:
+        yield say("statements.processing.where", where=spec.where)
+    for name, feature in spec.per_unit.items():
+        kind = "per_unit" if feature.bounds is None else "per_unit_clipped"
+        ends = dict(zip(("low", "high"), feature.bounds or (), strict=False))
+        yield say(f"statements.processing.{kind}", name=name, formula=feature.written, **ends)
+    for name, formula in spec.let.items():
+        yield say("statements.processing.let", name=name, formula=formula)
+    for statistic in (table for entry in spec.named() for table in entry.tables()):
+        if statistic.where is not None:
+            told = {"statistic": statistic.name, "where": statistic.where}
+            yield say("statements.processing.where_of", **told)
 
 
 def _feature(given: object) -> object:

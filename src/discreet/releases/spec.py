@@ -220,11 +220,16 @@ class InFolder(Closed):
     about: Publication | None = Field(default=None, description="The old name of publication.")
     _folder: Path = PrivateAttr(default_factory=Path.cwd)
     _keys_from: Path | None = PrivateAttr(default=None)
+    _file: Path | None = PrivateAttr(default=None)
     _changes: dict[str, Any] = PrivateAttr(default_factory=dict)
 
-    def placed(self, folder: Path, keys_from: str | Path | None) -> Self:
-        """Put the spec in its folder; files of keys may also come from `keys_from`."""
+    def placed(self, folder: Path, keys_from: str | Path | None, source: Any = None) -> Self:
+        """Put the spec in its folder; files of keys may also come from `keys_from`.
+
+        `source` is what it was read from: its file, if it has one.
+        """
         self._folder = folder.resolve()
+        self._file = Path(source) if isinstance(source, (str, Path)) else None
         self._keys_from = None if keys_from is None else Path(keys_from).resolve()
         return self
 
@@ -277,6 +282,12 @@ class InFolder(Closed):
     def promise_keys(self) -> dict[str, Any] | None:
         """The keys of the promise, under whichever of its two names."""
         return self.promise if self.promise is not None else self.tolerance
+
+    @property
+    def promise_file(self) -> Path | None:
+        """The file that holds its promise: its own, unless the promise was set beside it."""
+        changed = {key.split(".")[0] for key in self._changes} & {"promise", "tolerance"}
+        return None if changed else self._file
 
     @property
     def published(self) -> Publication | None:
@@ -496,6 +507,7 @@ def without_password(url: Any) -> Any:
 class Spec(InFolder):
     """One release, as it is asked for."""
 
+    _one_each: bool = PrivateAttr(default=False)  # of a table that is shaped already
     join: Joins = Field(default=(), description="Tables whose columns are looked up.")
     let: dict[str, Condition] = Field(
         default_factory=dict, description="Columns that formulas make of others."
@@ -519,7 +531,6 @@ class Spec(InFolder):
         default_factory=dict,
         description="What statistics, columns and keys are called in tables for readers.",
     )
-    _gathered: bool = PrivateAttr(default=False)
 
     @model_validator(mode="before")
     @classmethod
@@ -568,18 +579,18 @@ class Spec(InFolder):
         shaped = self.conditions or self.join or self.where or self.let or self.per_unit
         return bool(shaped or self.sample)
 
+    @property
+    def limited(self) -> bool:
+        """Whether limits may leave out rows of a unit: it has a column, and not one row alone."""
+        return bool(self.protect.column) and not (self.per_unit or self._one_each)
+
     def as_shaped(self) -> Spec:
         """Return the spec of the same statistics over a table that is shaped already."""
         bare: dict[str, Any] = {"join": (), "where": None, "let": {}, "per_unit": {}}
         entries = tuple(map(_unconditional, self.named()))
         found = self.model_copy(update=bare | {"statistics": entries})
-        found._gathered = self.one_row
+        found._one_each = self._one_each or bool(self.per_unit)
         return found
-
-    @property
-    def one_row(self) -> bool:
-        """Whether each unit is one row, so that no limit leaves any out."""
-        return not self.protect.column or bool(self.per_unit) or self._gathered
 
     def to_yaml(self) -> str:
         """Return the spec as YAML; `load` reads it back."""
@@ -611,7 +622,7 @@ def load(
         folder, keys_from = source._folder, source._keys_from
         source = source.to_dict()
     mapping, place = written(source, folder, "account and source")
-    spec = _validated(_changed(mapping, changes or {})).placed(place, keys_from)
+    spec = _validated(_changed(mapping, changes or {})).placed(place, keys_from, source)
     # Where data and account are kept is not told, as everywhere.
     for key, value in (changes or {}).items():
         spec._changes[key] = None if key.split(".")[0] in ("source", "ledger") else value

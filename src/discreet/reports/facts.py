@@ -24,7 +24,7 @@ from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.ledger.promises import MadePromise, made_promises
 from discreet.promises import Promise, Unit
 from discreet.releases.engines.base import Number, fields
-from discreet.releases.rows import columns_read, keys_known, sample_told
+from discreet.releases.rows import columns_read, keys_known, rows_told, sample_told
 from discreet.releases.spec import Spec
 from discreet.releases.statistics.base import Statistic
 from discreet.releases.statistics.margins import Margins
@@ -367,36 +367,13 @@ def _invariants(stored: Stored) -> str:
     return say("statements.invariants.size", n=f"{n:,}")
 
 
-def _rows_that_count(stored: Stored) -> Iterator[str]:
-    """Which rows count, and what derived columns are: in the words of the spec."""
-    if stored.synthetic:
-        return
-    spec = _spec(stored)
-    for one in spec.join:
-        whose = "public" if one.public else "protected"
-        yield say(f"statements.processing.join_{whose}", by=", ".join(one.by))
-    if spec.where is not None:
-        yield say("statements.processing.where", where=spec.where)
-    for name in spec.per_unit:
-        yield say("statements.processing.per_unit", name=name)
-    for name, formula in spec.let.items():
-        yield say("statements.processing.let", name=name, formula=formula)
-    for statistic in _measured(stored):
-        if statistic.where is not None:
-            told = {"statistic": statistic.name, "where": statistic.where}
-            yield say("statements.processing.where_of", **told)
-
-
-def _bounded(stored: Stored) -> bool:
-    """Whether a unit may have rows that do not count; one with features has one row."""
-    return stored.said["unit"]["unit"] != "record" and not stored.said["spec"].get("per_unit")
-
-
 def _processing(stored: Stored) -> dict[str, str]:
     spec = stored.said["spec"]
-    before = [*_rows_that_count(stored), say(f"statements.processing.{spec.get('nulls', 'drop')}")]
-    if _bounded(stored):
-        before.append(say("statements.processing.bounding"))
+    before = [] if stored.synthetic else [*rows_told(_spec(stored))]
+    before.append(say(f"statements.processing.{spec.get('nulls', 'drop')}"))
+    if stored.said["unit"]["unit"] != "record":
+        kind = "gathering" if spec.get("per_unit") else "bounding"
+        before.append(say(f"statements.processing.{kind}"))
     mixed = any(one.mixes for one in _measured(stored))
     after = "after_synthetic" if stored.synthetic else "after_fitted" if mixed else "after"
     return {"before": " ".join(before), "after": say(f"statements.processing.{after}")}
@@ -423,7 +400,8 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
         yield {"kind": "blur", "text": say("statements.bias.blur"), "size": None}
     if sample := spec.get("sample"):
         yield {"kind": "sampling", "text": _sampled(sample, stored.said["spent"]), "size": None}
-    if _bounded(stored):
+    joined = any(not one.get("public") for one in spec.get("join", ()))
+    if stored.said["unit"]["unit"] != "record" and (joined or not spec.get("per_unit")):
         yield _sized("bounding", say("statements.bias.bounding"), stored, "rows")
     for statistic in _measured(stored):
         for column, *ends in statistic.clipped():

@@ -290,8 +290,8 @@ def not_protected(
 ) -> tuple[tuple[str, str], ...]:
     """Return what the promise does not cover, as (name, sentence), the most asked-for first.
 
-    `promises` that are all about being in the data leave values open. `unpromised` says that the
-    same data also gave a file without a promise.
+    `promises` may leave open what is learned of values (`Promise.values_open`). `unpromised` says
+    that the same data also gave a file without a promise.
     """
     said, texts = check_audience(audience), catalogue()
     topics = texts.names("reports.not_protected.order")

@@ -434,14 +434,13 @@ def expected_beliefs(made: list[dict[str, Any]], terms: dict[str, Any]) -> list[
     """The beliefs that a statement must state: at the promises' priors, and at the usual ones."""
     central, shown, found = terms["adjacency"] == "add-remove", [], []
     for one in made:
-        boxes = {leaf.box for leaf in leaves(heard(one["keys"]), terms["adjacency"])}
-        p0, p, q0, q = boxes.pop()
-        if boxes or (p0, q0) != (p, q):
-            continue
-        if max(p, q) == 1:
-            shown.append(min(p, q))
-        elif ("both", True, p, q) not in found:
-            found.append(("both", True, p, q))
+        for p0, p, q0, q in (leaf.box for leaf in leaves(heard(one["keys"]), terms["adjacency"])):
+            if (p0, q0) != (p, q):
+                continue
+            if max(p, q) == 1:
+                shown.append(min(p, q))
+            elif ("both", True, p, q) not in found:
+                found.append(("both", True, p, q))
     for prior in dict.fromkeys([*shown, *PRIORS]):
         if prior != 1:
             found += [("membership", prior in shown, prior, 1.0)] if central else []

@@ -30,7 +30,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from discreet.beliefs.belief import Assumptions, assumptions_for
-from discreet.budgets.keeping import Kept, kept, largest
+from discreet.budgets.keeping import Kept, kept, largest, rectangle, rule_for
 from discreet.budgets.limits import Limits, limits_of
 from discreet.composition import Part, Releases, guarantee_of
 from discreet.composition.curves import Strength
@@ -43,6 +43,7 @@ from discreet.laws.checks import whole
 from discreet.laws.gaussian import Gaussian
 from discreet.laws.mechanism import Budget, NormalLoss, TwoPoint
 from discreet.laws.registry import by_budget, kind_of, usual
+from discreet.numerics import exact, float_down
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.promises.unit import Unit
@@ -85,13 +86,37 @@ class Plan(JsonReady, Tabular):
         *("releases", "promise", "per_release", "total", "budgets", "budget", "sigma", "split"),
         *("method", "theorem", "how", "strength", "survives_post_processing", "epsilon_prime"),
         *("two_steps", "holds_with", "sided", "accuracy", "accuracy_last", "accumulation"),
-        *("assumptions", "note"),
+        *("assumptions", "note", "on_account"),
     )
 
     @property
     def loss(self) -> PrivacyLoss | None:
         """The privacy loss of all releases together."""
         return None if self.drawn is None else self.drawn.loss()
+
+    @property
+    def on_account(self) -> dict[str, Any] | None:
+        """What an account of the promise allows a release: its filter, and {epsilon, delta, rho}.
+
+        It adds up what is charged, whatever is charged next, and so allows less than a plan that is
+        fixed in advance; None where both are the same, as for every output. It is that of the first
+        release, with its share of the weights, as `per_release` is.
+        """
+        promise, each = self.promise, self.per_release["delta"] or 0.0
+        if promise.every_output:
+            return None
+        sure, delta = promise.confidence is not None, up(each * self.releases, 2) if each else 0.0
+        rule = rule_for(sure=sure, delta=delta, rho=self.budget == "rho")
+        try:
+            most = rectangle(promise, rule, delta)
+        except ToleranceError:  # none, or any
+            return None
+        lead: Budget = "rho" if rule == "zcdp" else "epsilon"
+        part = Fraction(self.budgets[0]) / sum(map(Fraction, self.budgets))
+        first = float_down(Fraction(exact(most[lead])) * part)
+        if lead == self.budget and first > self.budgets[0] * (1 - 1e-9):
+            return None
+        return {"filter": rule} | _parameters(lead, first, each)
 
     @property
     def theorem(self) -> str:

@@ -121,7 +121,8 @@ def _rows(
     def at(p: float, q: float) -> Belief:
         return explain(total, Prior(p, q), confidence=confidence, unit=str(unit))
 
-    own = list(dict.fromkeys(p.own_prior for p in promises if p.own_prior is not None))
+    priors = (part.own_prior for promise in promises for part in promise.each)
+    own = list(dict.fromkeys(prior for prior in priors if prior is not None))
     shown: list[float] = []
     for p, q in own:
         if p < 1 and q < 1:

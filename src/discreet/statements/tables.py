@@ -206,30 +206,35 @@ def compared(promises: Sequence[Promise], unit: str, where: str = "account") -> 
     """Say how the figures beside promises compare with them: what is promised, and what is not."""
     if not promises:
         return ""
-    what = " and ".join(dict.fromkeys(_about(promise, unit) for promise in promises))
+    found = [_about(part, unit) for promise in promises for part in promise.each]
+    joined = say("statements.compared.joined")
+    free, named = (
+        joined.join(dict.fromkeys(what for what, names in found if names == said))
+        for said in (False, True)
+    )
+    named = named and say("statements.compared.named", what=named)
+    what = joined.join(filter(None, (free, named)))
     larger = say("statements.compared.larger", many=len(promises))
     if any("unless_ratio" in part.to_mapping() for one in promises for _, part in one.parts):
         larger += " " + say("statements.compared.unless")
     return say(f"statements.compared.{where}", many=len(promises), what=what, larger=larger)
 
 
-def _about(promise: Promise, unit: str) -> str:
-    """What a promise is about, and whether it speaks of every belief before."""
-    parts = [part for _, part in promise.parts]
-    boxes = [part.box for part in parts]
+def _about(promise: Promise, unit: str) -> tuple[str, bool]:
+    """What one part of a promise is about, and whether it names the beliefs before."""
+    [(_, part)] = promise.parts
     central = promise.adjacency is Adjacency.ADD_REMOVE
     kind: str = promise.about
     free = {"membership": ("p",), "value": ("q",), "both": ("p", "q")}[kind]
-    ends = ((getattr(box, f"{x}0"), getattr(box, f"{x}1")) for box in boxes for x in free)
+    ends = ((getattr(part.box, f"{x}0"), getattr(part.box, f"{x}1")) for x in free)
     named = any(low > 0 or high < 1 for low, high in ends)
     if promise.on_average:
         kind = "on_average"
-    elif any(isinstance(part, Counterfactual) for part in parts) and central:
+    elif isinstance(part, Counterfactual) and central:
         kind, named = "counterfactual", False
     elif kind == "both" and named:
         kind = "both_named"
-    what = say(f"statements.compared.{kind}", unit=unit)
-    return say("statements.compared.named", what=what) if named else what
+    return say(f"statements.compared.{kind}", unit=unit), named
 
 
 def compared_lines(promises: Sequence[Facts], facts: Facts | None) -> list[str]:
@@ -247,8 +252,8 @@ def promises_in(promises: Sequence[Facts], adjacency: str) -> list[Promise]:
 
 
 def values_open(promises: Sequence[Promise]) -> bool:
-    """Whether promises were made, and all are about being in the data: none covers a value."""
-    return bool(promises) and all(promise.about == "membership" for promise in promises)
+    """Whether promises were made, and none covers a value of a unit known to be in the data."""
+    return bool(promises) and all(promise.values_open for promise in promises)
 
 
 def learned_table(facts: Facts) -> Table:
@@ -372,7 +377,8 @@ def _bounds(bounds: Facts) -> str:
     """The contribution bounds, those that are alike together."""
     together: dict[str, list[str]] = {}
     for name, bound in bounds.items():
-        kept = {key: value for key, value in bound.items() if key != "adjacency" and value}
+        names = ("gathered",) if bound.get("gathered") else ("rows", "groups", "rows_per_group")
+        kept = {key: bound[key] for key in names if bound.get(key)}
         words = ", ".join(say(f"statements.bound.{key}", n=value) for key, value in kept.items())
         together.setdefault(words, []).append(name)
     if len(together) == 1:

@@ -115,7 +115,7 @@ def load(
     """Read a spec from a YAML file or a mapping; refuse with one sentence what breaks a rule."""
     mapping, place = written(source, folder, say("synthetic.spec.needs"))
     try:
-        return SyntheticSpec.model_validate(mapping).placed(place, keys_from)
+        return SyntheticSpec.model_validate(mapping).placed(place, keys_from, source)
     except ValidationError as error:
         raise refusal(
             error,

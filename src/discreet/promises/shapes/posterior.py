@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from discreet.beliefs.one_prior import (
     CANCELLED,
@@ -73,7 +73,14 @@ class Posterior(Tolerance):
         if highest < _NORMAL:  # rounded, or 0
             reached = Fraction(self.box.p1) * Fraction(self.box.q1) >= Fraction(a)
         if reached:
-            raise ToleranceError("promises.posterior_reached", posterior=a, highest=highest)
+            self._refuse("posterior_reached", self.box, posterior=a, highest=highest)
+
+    @staticmethod
+    def _refuse(why: str, box: Box, **values: float) -> NoReturn:
+        """Say which prior to fix: that of the value where all are known to be in, say."""
+        if box.p0 == 1 or box.q0 == 1:
+            why, values = f"{why}_about", values | {"name": "q" if box.p0 == 1 else "p"}
+        raise ToleranceError(f"promises.{why}", **values)
 
     @classmethod
     def from_keys(cls, given: Mapping[str, Any], box: Box, folder: Path | None) -> Tolerance:
@@ -81,7 +88,7 @@ class Posterior(Tolerance):
         if "unless_ratio" in given:
             return PosteriorUnlessRatio(given["posterior"], given["unless_ratio"], box)
         if box.p1 * box.q1 == 1:
-            raise ToleranceError("promises.posterior_alone")
+            cls._refuse("posterior_alone", box)
         return cls(given["posterior"], box)
 
     def to_mapping(self) -> dict[str, Any]:

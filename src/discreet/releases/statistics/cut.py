@@ -7,14 +7,22 @@ Statistics that share a limit, or bounds of a column, share the question.
 The answers say in which direction the values are off. How far follows only from outer limits that
 are declared public. A unit that loses rows has at most `rows` of them, and keeps at least
 k = min(R, G, c), or min(R, c) without groups. A value outside the bounds lies within the outer
-`values`. So, with U the upper end of a question's interval, a count lacks at most U·(rows − k) rows
-over all of its cells, a sum that many times its larger bound; and clipping moves a sum by at most
-U·rows times the larger distance from the bounds to the outer ones (U·T times, if `rows` is not
-given: then it speaks of the rows that count). Together they bound how far a total is off.
+`values`.
 
-Outer interval. A cell is off by no more than all cells together, so the interval of each cell, made
-wider by the bounds of its questions on the sides to which they can move it, covers what the data
-would have given without limits. Of the failure probability α, half is for the noise of the cell
+Let U be the upper end of a question's interval, [a, b] what a row adds within its bounds, and
+[l, h] ⊇ [a, b] the outer values. Over all rows, true − used = Σ (x − clip x) + Σ clip x, the first
+over the rows with values outside the bounds, the second over those left out. In the first each of
+at most U·rows terms (U·T, if `rows` is not given: then it speaks of the rows that count) lies
+between l − a and h − b; in the second each of at most U·(rows − k) terms lies between a and b. So
+the true total lies above the used one by no more than U·rows·(h − b) + U·(rows − k)·max(b, 0), and
+below it by no more than U·rows·(a − l) + U·(rows − k)·max(−a, 0): a sum of values that cannot be
+negative, and are clipped from above alone, can only be too low. A count has a = b = 1, and is not
+clipped.
+
+Outer interval. Rows of one cell are some of all rows, and the terms above are bounded on each side
+by themselves, so a cell is off to a side by no more than all cells together. The interval of each
+cell, made wider on each side by the bounds of its questions there, covers what the data would have
+given without limits. Of the failure probability α, half is for the noise of the cell
 (two-sided), and α/2q for each of its q questions: with symmetric noise, that is the upper end of
 the interval that fails with α/q.
 """
@@ -113,10 +121,11 @@ class CutUnits(Statistic):
         values = {"column": self.number.column, "low": low, "high": high}
         return say("releases.cut.values", statistic=self.of.name, **values)
 
-    def at_most(self, units: Fraction, outer: Cut) -> Fraction | None:
-        """Return how far values are off, all cells together, if at most so many units are cut.
+    def reach(self, units: Fraction, outer: Cut) -> tuple[Fraction, Fraction] | None:
+        """Return how far below and above values the true ones lie, if so many units are cut.
 
-        None where the statistic does not add up over rows, or no outer limit is declared.
+        It is of all cells together. None where the statistic does not add up over rows, or no outer
+        limit is declared.
         """
         adds = self.of.adds
         if adds is None:
@@ -124,17 +133,17 @@ class CutUnits(Statistic):
         if self.number is None:
             if outer.rows is None:
                 return None
-            kept = self.bounds.kept(grouped=bool(self.of.grouped_by))
-            each = max(outer.rows - kept, 0) * max(map(abs, adds))
+            rows = max(outer.rows - self.bounds.kept(grouped=bool(self.of.grouped_by)), 0)
+            below, above = -adds[0], adds[1]
         else:
             products = any(len(fields(measure)) > 1 for measure in self.of.measures())
             if self.number.column not in outer.values or products:
                 return None
             low, high = map(decimal, outer.values[self.number.column])
             least, most = span(self.number)
-            away = max(high - most, least - low, Fraction(0))
-            each = (outer.rows or self.bounds.total) * away
-        return max(units, Fraction(0)) * each
+            rows, below, above = outer.rows or self.bounds.total, least - low, high - most
+        moved = max(units, Fraction(0)) * rows
+        return moved * max(below, Fraction(0)), moved * max(above, Fraction(0))
 
     def told(self, row: Mapping[str, str | None], outer: Cut) -> dict[str, Any]:
         """Return the answer as JSON-ready values, from the row of the table that it is."""
@@ -142,7 +151,7 @@ class CutUnits(Statistic):
             None if (said := row.get(name)) is None else Fraction(said)
             for name in ("value", "interval_low", "interval_high")
         )
-        most = None if high is None else self.at_most(high, outer)
+        reach = None if high is None else self.reach(high, outer)
         return {
             "name": self.name,
             "statistic": self.of.name,
@@ -151,7 +160,7 @@ class CutUnits(Statistic):
             "interval_low": None if low is None else int(low),
             "interval_high": None if high is None else int(high),
             "bias": self.bias,
-            "at_most": None if most is None else float_up(most),
+            "at_most": None if reach is None else float_up(max(reach)),
             "text": self.explain(),
         }
 
@@ -159,7 +168,7 @@ class CutUnits(Statistic):
 def questions(planned: Sequence[P], *, units: bool) -> Iterator[tuple[P, CutUnits]]:
     """Yield each question, with the planned statistic whose pass over the data it shares.
 
-    Without `units` each row is its own, and none is ever left out.
+    Without `units` each row is its own, or all that a unit has, and none is ever left out.
     """
     seen = set()
     for one in planned:
@@ -191,31 +200,29 @@ def outer_ends(
 
     `units` has the noisy answer of each question. None where outer limits do not say enough.
     """
-    by_unit, cut = bool(plan.spec.protect.column), plan.spec.cut
+    by_unit, cut = plan.spec.limited, plan.spec.cut
     if cut is None or one.statistic.adds is None or isinstance(one.statistic, CutUnits):
         return None
     paid = {
         key: q for p in plan.statistics for key, q in _asked(p, units=by_unit) if q.name in units
     }
     own = list(_asked(one, units=by_unit))
-    level, more = 1 - plan.spec.interval, {"low": Fraction(0), "high": Fraction(0)}
+    level, below, above = 1 - plan.spec.interval, Fraction(0), Fraction(0)
     for key, question in own:
         if key not in paid:  # no key was found, and nothing asked
             return None
         name = str(paid[key].name)
         (call,) = plan.calls(name).values()
         most = int(units[name] or 0) + call.half_width(1 - level / len(own))
-        bound = question.at_most(Fraction(most), cut)
-        if bound is None:
+        reach = question.reach(Fraction(most), cut)
+        if reach is None:
             return None
-        for side in more:
-            if question.bias != side:  # too low a value: what is missing lies above it
-                more[side] += bound
+        below, above = below + reach[0], above + reach[1]
     lines = one.statistic.accuracies(plan.calls(one.name), 1 - level / 2)
     each = [line.get("cells", len(values)) if len(lines) > 1 else len(values) for line in lines]
     widths = [w for line, n in zip(lines, each, strict=True) for w in [line["half_width"]] * n]
     found = []
     for value, width in zip(values, widths, strict=True):
         middle, off = Fraction(value or 0), Fraction(math.nextafter(width, math.inf))
-        found.append((middle - off - more["low"], middle + off + more["high"]))
+        found.append((middle - off - below, middle + off + above))
     return found

@@ -361,7 +361,7 @@ class Share(Derived):
 def _apart(spec: Spec, one: Planned, other: Planned) -> bool:
     """Whether the rows that count are chosen for each statistic by itself, and some may be lost."""
     passes = [(p.by, p.cells, p.searches, p.contribution, p.where) for p in (one, other)]
-    if spec.one_row or passes[0] == passes[1]:
+    if not spec.limited or passes[0] == passes[1]:
         return False
     if all(p.statistic.counts_units and not p.by for p in (one, other)):
         return False  # a unit counts once or not at all, whichever of its rows is kept
