@@ -337,8 +337,10 @@ def _follows(opening: Entry, before: Entry, entry: Entry) -> bool:
 
 def verify(store: Store, head: str | None = None) -> Verification:
     """Recompute the chain of a store; with `head`, look also for that hash in it."""
-    if head is not None and not re.fullmatch(r"[0-9a-f]{64}", head):
-        raise InputError("ledger.head_not_a_hash", head=head)
+    if head is not None:
+        given, head = head, "".join(head.split()).lower()
+        if not re.fullmatch(r"[0-9a-f]{64}", head):
+            raise InputError("ledger.head_not_a_hash", head=given)
     if not store.exists():
         raise InputError("ledger.nothing_there", url=store.url)
 

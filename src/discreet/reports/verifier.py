@@ -9,15 +9,17 @@ adjacency, filter, cap, approver) are those of the entry that opened the account
 
     python3 -I verify.py [FOLDER] [--head HASH] [--ledger LEDGER.db] [--all] [--json]
 
-What it cannot tell from the folder alone: that a whole chain was written anew, and what came after
-its last entry. For that give a head kept elsewhere (--head) or the ledger itself (--ledger): then
-every entry is read there, and the ledger must hold the hash of this manifest. A promise given as a
-formula it can refute, and not prove; one with a key that is not known here it cannot check.
+What it cannot tell from the folder alone: that the chain was not written anew, which a head kept
+elsewhere shows (--head), for the entries up to it; and what came after the last entry, which the
+ledger shows (--ledger): then every entry is read there, and the ledger must hold the hash of this
+manifest. A promise given as a formula it can refute, and not prove; one with a key that is not
+known here it cannot check.
 
 The answer: `verified` (nothing is wrong), `promise_kept` (null where none is made, or none can be
-proved), `complete_up_to` (the last entry up to which the account is whole), `unproven`, `problems`,
+proved), `complete_up_to` (the last entry up to which the account is whole, if the chain was not
+written anew), `vouched_up_to` (the last entry that the head vouches for), `unproven`, `problems`,
 `verdict` and `next` in words. Exit code 1 if there is a problem or a promise is broken, 2 if there
-is no report in the folder, else 0.
+is no report in the folder or a head is none, else 0.
 
 Notation. p and q are the chances, beforehand, of being in the data and of the sensitive value then;
 s = pq; r is posterior over prior. One step is the unit in or out, two are a value for another.
@@ -1599,35 +1601,50 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
         yield None, f"{later} later entries of the account are not in this report"
 
 
+def vouched_up_to(head: str | None, rows: Rows | None, chain: Chain) -> int | None:
+    """The last entry of a chain that a head vouches for, with all before it; None if it is none.
+
+    An entry carries the hash before it; of one that is shown by its hash alone, nobody can tell.
+    One of the account's also carries the hash of the account's one before, and vouches for it.
+    """
+    known = [*chain.hashes, *(digest for _, _, digest in (rows or [])[len(chain.hashes) :])]
+    if head not in known:
+        return None
+    last = min(known.index(head) + 1, len(chain.hashes))
+    first = max((place for place in chain.hidden if place <= last), default=0)
+    own = chain.format >= 4 and any(first < place <= last for place in chain.places)
+    return last if rows is not None or not first or own else None
+
+
+def span(first: int, last: int) -> str:
+    """Entries in words."""
+    return f"entry {last}" if first == last else f"entries {first} to {last}"
+
+
 def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
     """What the folder alone cannot tell; `rows` are the ledger's, if it is there."""
     count, known = len(chain.hashes), rows is not None
+    reach, anew = vouched_up_to(head, rows, chain), "that this chain was not written anew"
     if head is not None and rows is not None and head not in chain.hashes:
         found = any(digest == head for _, _, digest in rows)
         yield found, f"the ledger has the head kept elsewhere, {head}"
     elif head is not None:
         yield head in chain.hashes, f"{HEAD}{head}, is in the chain"
-        if head in chain.hashes and not known:
-            # An entry carries the hash before it; of one that is not shown, nobody can tell.
-            last = chain.hashes.index(head) + 1
-            first = max((place for place in chain.hidden if place <= last), default=0)
-            # One of the account's carries the hash of the one before it, and so vouches for all.
-            vouched = chain.format >= 4 and any(first < place <= last for place in chain.places)
-            if first and not vouched:
-                what = f"the head vouches for entries {first + 1} to {last}"
-                yield None, f"{what}: that those before were not written anew needs the ledger"
+        if head in chain.hashes and reach is None:
+            what = "the head does not vouch for entries that are shown as hashes, nor those before"
+            yield None, f"{anew}: needs the ledger, for {what}"
+    if head is None:  # a ledger can be written anew as a folder can
+        yield None, f"{anew}: needs a head kept elsewhere"
+    elif reach is not None and reach < count:
+        what = f"{span(reach + 1, count)} may have been written anew, or others left out after"
+        yield None, f"{what} entry {reach}, the last that the head vouches for: needs a newer head"
     if known:
         return
     yield None, "the wording and the drawings: that they are the true ones needs the ledger"
     complete = (chain.complete_up_to or {"entry": 0})["entry"]
     if complete < count:
-        what = f"entries {complete + 1} to {count} are hashes only"
+        what = f"of {span(complete + 1, count)} there are hashes only"
         yield None, f"{what}: that none is the account's needs the ledger"
-    if head is None:
-        yield (
-            None,
-            "that this chain was not written anew: needs a head kept elsewhere or the ledger",
-        )
     yield None, f"what was charged after entry {complete}: that needs the ledger"
 
 
@@ -2488,6 +2505,7 @@ class Report:
         self.folder, self.head, self.ledger = folder, head, ledger
         self.findings: list[Finding] = []
         self.chain: Chain | None = None
+        self.reach: int | None = None  # of the head
 
     def note(self, what: str, check: Check) -> bool:
         """Run one check; what cannot be read is a problem, and never ends the examination."""
@@ -2550,7 +2568,9 @@ class Report:
         held: list[Rows] = []
         if self.ledger is not None and self.note("the ledger", self.rows_into(held)):
             self.note("an entry of the ledger itself", check_ledger(held[0], chain, folder))
-        self.note("the head", check_outside(self.head, held[0] if held else None, chain))
+        rows = held[0] if held else None
+        self.reach = vouched_up_to(self.head, rows, chain)
+        self.note("the head", check_outside(self.head, rows, chain))
 
     def rows_into(self, held: list[Rows]) -> Check:
         """Read the ledger itself; a wrong path says nothing of the folder."""
@@ -2581,6 +2601,7 @@ class Report:
             "verified": not problems,
             "promise_kept": kept,
             "complete_up_to": self.chain.complete_up_to if sound and self.chain else None,
+            "vouched_up_to": self.reach if sound else None,
             "unproven": unproven,
             "problems": problems,
             "verdict": verdict,
@@ -2628,9 +2649,16 @@ def examined(
     folder: Path, head: str | None = None, ledger: Callable[[], Rows] | None = None
 ) -> Report:
     """Examine the report in a folder; with a ledger, each of its entries too."""
-    report = Report(folder, head, ledger)
+    report = Report(folder, None if head is None else "".join(head.split()).lower(), ledger)
     report.examine()
     return report
+
+
+def no_head(head: str | None) -> str | None:
+    """Why a text is no head, in one sentence; None if it is one, or none was given."""
+    if head is None or re.fullmatch("[0-9a-fA-F]{64}", "".join(head.split())):
+        return None
+    return f"{head!r} is not a head: a head is 64 hexadecimal digits, all of them."
 
 
 def no_report(folder: Path) -> str | None:
@@ -2666,9 +2694,19 @@ def lines_of(report: Report, everything: bool = False) -> Iterator[str]:
         agree = sum(one.good is True for one in findings if one not in shown)
         yield f"{agree} other checks agree; --all shows them."
     if answer["complete_up_to"]:
-        yield "The account is complete up to entry {entry}, {hash}.".format(
-            **answer["complete_up_to"]
-        )
+        yield complete_line(answer["complete_up_to"], answer["vouched_up_to"])
+
+
+def complete_line(last: dict[str, Any], reach: int | None) -> str:
+    """Up to where the account is complete, and how far a head vouches for that."""
+    entry, digest = last["entry"], last["hash"]
+    told = f"The account is complete up to entry {entry}, {digest}"
+    if reach is None:
+        return f"{told}, if this chain was not written anew."
+    if reach >= entry:
+        return f"{told}."
+    up_to = f"the head vouches for the entries up to {reach}"
+    return f"{told}, if nobody wrote {span(reach + 1, entry)} anew: {up_to}."
 
 
 def worth_saying(one: Finding) -> bool:
@@ -2693,7 +2731,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args(arguments)
     folder, place = given.report or given.folder, given.ledger
-    if (why := no_report(folder)) is not None:
+    if (why := no_report(folder) or no_head(given.head)) is not None:
         sys.stderr.write(printable(why) + "\n")
         if given.json:
             error = {"code": "input", "message": why, "next": None}
