@@ -408,6 +408,13 @@ def test_a_restored_ledger_is_answered_for_on_the_command_line(tmp_path: Path) -
     assert cli("restore")[0] == 4  # nobody answers for it
     code, words = cli("restore", "--approver", "head", "--reason", "the disk failed")
     assert (code, "1 head" in words) == (0, True)
+    (entry,) = [one for one in ledger.entries() if one.kind == "restore"]
+    for account in ((), ("--account", "clinic")):
+        _, words = cli("show", *account)
+        assert "the disk failed" in words
+        assert all(head in words for head in entry.said["lost"])
+        told = [one for one in cli.json("show", *account)["entries"] if one["kind"] == "restore"]
+        assert [one["seq"] for one in told] == [entry.seq]
     assert cli("charge", "--account", "clinic", "--epsilon", 0.1)[0] == 0
     plan = ("plan", "--account", "clinic", "--epsilon", 0.1, "--releases", 2, "--key", "2027")
     assert cli(*plan)[0] == cli(*plan)[0] == 0

@@ -309,6 +309,7 @@ def _sheet_lines(sheet: Sheet) -> list[str]:
     lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
     lines += [
         *_withdrawn_lines(sheet.entries),
+        *_restored_lines(sheet.restored),
         *_plan_lines(sheet.plans),
         "",
         *_entry_lines(sheet),
@@ -515,6 +516,14 @@ def _withdrawn_lines(entries: Sequence[Entry]) -> list[str]:
     return lines
 
 
+def _restored_lines(entries: Sequence[Entry]) -> list[str]:
+    """That entries were lost: when, who answered for it, and why."""
+    from discreet.statements.tables import restored_lines
+
+    told = restored_lines([{"entry": one.seq, **one.said} for one in entries], plain=True)
+    return [line for one in told for line in ("", f"  {one}")]
+
+
 def _plan_lines(plans: Sequence[Plan]) -> list[str]:
     """Which releases are paid for and not made, and how to make the next."""
     lines = []
@@ -527,7 +536,7 @@ def _plan_lines(plans: Sequence[Plan]) -> list[str]:
 
 def _entry_lines(sheet: Sheet) -> list[str]:
     header = [say("cli.ledger.number"), "when (UTC)", "what", "amount", "of", "who", "why"]
-    return table([_entry_row(entry, sheet.account) for entry in sheet.entries], header)
+    return table([_entry_row(entry, sheet.account) for entry in sheet.listed], header)
 
 
 def _entry_row(entry: Entry, account: Account) -> list[str]:

@@ -599,6 +599,7 @@ class Ledger:
                 head=chain.head,
                 promises=chain.standings(now, charged[-1] if charged else None),
                 plans=tuple(chain.plans(name)),
+                restored=tuple(chain.rows.all(kind="restore")),
             )
 
         return self._read(read, self._no_account(name))

@@ -49,20 +49,27 @@ class Sheet(Tabular):
     head: str
     promises: tuple[Standing, ...] = ()
     plans: tuple[Plan, ...] = ()
+    restored: tuple[Entry, ...] = ()
+    """Where someone answered for lost entries of the ledger: perhaps of this account."""
+
+    @property
+    def listed(self) -> list[Entry]:
+        """Every entry that concerns the account, in order."""
+        return sorted((*self.entries, *self.restored), key=lambda entry: entry.seq)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sheet as JSON-ready values."""
         return self.account.to_dict() | {
             "promises": [one.to_dict() for one in self.promises],
             "plans": [one.to_dict() for one in self.plans],
-            "entries": [entry.to_dict() for entry in self.entries],
+            "entries": [entry.to_dict() for entry in self.listed],
             "unfinished": [entry.release_id for entry in self.unfinished],
             "head": self.head,
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the entries of the account, without their hashes; `to_dict` has all of them."""
-        return columns_from((entry.to_dict() for entry in self.entries), _TABLED)
+        return columns_from((entry.to_dict() for entry in self.listed), _TABLED)
 
     def __repr__(self) -> str:
         return f"Sheet({self.account!r}, {len(self.entries)} entries)"

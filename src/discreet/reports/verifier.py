@@ -117,6 +117,7 @@ ASK_LEDGER = (
 )
 RECORDED = "the ledger holds the hash of this manifest"
 UNCHECKED = " The wording was not checked."
+MISSING = " Charges may be missing: the ledger was restored from an older copy."
 ASK_WHY = "Ask whoever keeps the account: more was charged to it than was promised."
 FAR = 700.0  # e^x of anything larger is no double
 
@@ -1430,6 +1431,8 @@ class Chain:
         self.last: dict[str, Any] | None = None  # of the account
         self.format, self.own = 0, "0" * 64
         self.places: list[int] = []  # of the account's entries, a chain of their own
+        self.restored: list[dict[str, Any]] = []  # from an older copy: entries were lost
+        self.whole: dict[str, Any] | None = None  # the last entry before the first of these
 
     def check(self, rows: list[dict[str, Any]]) -> Check:
         """Every entry hashes to its hash and carries the one before; what it says follows."""
@@ -1448,6 +1451,10 @@ class Chain:
                 good = good and said.get("account") in (None, self.mine)
                 yield good, f"entry {place} of the ledger ({said['kind']})"
                 self.format = said.get("to" if said["kind"] == "upgrade" else "format", self.format)
+                if said["kind"] == "restore":
+                    self.whole = self.whole if self.restored else self.complete_up_to
+                    told = {name: said[name] for name in ("at", "approver", "reason", "lost")}
+                    self.restored.append({"entry": place, **told})
                 if said.get("account") == self.mine:
                     self.places.append(place)
                     if self.format >= 4:
@@ -1473,6 +1480,11 @@ class Chain:
     @property
     def complete_up_to(self) -> dict[str, Any] | None:
         """The last entry up to which nothing of the account can be missing."""
+        return self.whole if self.restored else self.shown_up_to
+
+    @property
+    def shown_up_to(self) -> dict[str, Any] | None:
+        """The last entry up to which every one of the account's that the ledger has is shown."""
         if self.last is None or any(place > self.last["entry"] for place in self.hidden):
             return self.last
         return self.last | {"entry": len(self.hashes), "hash": self.hashes[-1]}
@@ -1493,6 +1505,7 @@ def spending_of(release: dict[str, Any] | None, chain: Chain) -> dict[str, Any]:
         "approved_by": account.approver,
         "head": chain.hashes[-1],
         "entries": len(chain.hashes),
+        "restored": chain.restored,
     }
     if release is None:
         return spending
@@ -1546,6 +1559,27 @@ def check_history(statement: dict[str, Any], account: Account, folder: Path) -> 
     yield shown, f"statement.md and report.html list all {len(ids)} releases and plans"
 
 
+def check_restored(restored: list[dict[str, Any]], folder: Path) -> Check:
+    """Both pages tell that entries were lost, who answered for it and why; so does the verdict."""
+    pages = {name: folder / f"{name}.html" for name in ("report", "participant")}
+    texts = {
+        name: [plain(one) for one in PARAGRAPH.findall(text_of(path))] if restored else []
+        for name, path in pages.items()
+        if name == "report" or os.path.lexists(path)
+    }
+    texts["statement"] = text_of(folder / "statement.md").split("\n")
+    for one in restored:
+        day, who, why = one["at"][:10], one["approver"], one["reason"]
+        where = f"entry {one['entry']} of the ledger"
+        for name, lines in texts.items():
+            written = flat if name == "statement" else str
+            wanted = [day, written(who), written(why), *one["lost"] * (name != "participant")]
+            shown = any(all(words in line for words in wanted) for line in lines)
+            yield shown, f"the page {name} tells that the ledger was restored ({where})"
+        what = f"{where}: it was restored from an older copy ({who}, {day}: {why})"
+        yield None, f"{what}; charges that came before the lost heads may be missing"
+
+
 def sqlite_rows(place: str) -> Rows:
     """The rows of a ledger in a file, all of them, as they are stored."""
     import sqlite3
@@ -1582,10 +1616,14 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
             reports.add(said["manifest"])
         elif place > len(chain.hashes) and mine:
             later += said["kind"] != "report"
+        elif place > len(chain.hashes) and said["kind"] == "restore":
+            what = f"entry {place} of the ledger, after this report: it was restored from an older"
+            yield None, f"{what} copy, and charges may be missing"
     same = [digest for _, _, digest in rows[: len(chain.hashes)]] == chain.hashes
     yield same, "the ledger begins with this chain"
+    mine_or_all = (None, chain.mine)  # what concerns the whole ledger, such as a restore
     hidden = [
-        n for n in chain.hidden if n <= len(bodies) and bodies[n - 1].get("account") == chain.mine
+        n for n in chain.hidden if n <= len(bodies) and bodies[n - 1].get("account") in mine_or_all
     ]
     for place in hidden:
         yield False, f"entry {place} is the account's, and the report leaves it out"
@@ -1641,10 +1679,13 @@ def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
     if known:
         return
     yield None, "the wording and the drawings: that they are the true ones needs the ledger"
-    complete = (chain.complete_up_to or {"entry": 0})["entry"]
+    complete = (chain.shown_up_to or {"entry": 0})["entry"]
     if complete < count:
         what = f"of {span(complete + 1, count)} there are hashes only"
         yield None, f"{what}: that none is the account's needs the ledger"
+    if chain.hidden:
+        what = "that no entry shown as a hash says that the ledger was restored from an older copy"
+        yield None, f"{what}: needs the ledger"
     yield None, f"what was charged after entry {complete}: that needs the ledger"
 
 
@@ -2137,7 +2178,8 @@ def check_tables(statement: dict[str, Any], folder: Path) -> Check:
         good = not off or any(same_accuracy(off, one, written) for one in three)
         yield good, f"{name}: how far each statistic is off"
         if "history" in statement:
-            good = history_shown(statement["history"], tables, written)
+            whole = [*statement["history"], *statement["spending"]["restored"]]
+            good = history_shown(sorted(whole, key=lambda row: row["entry"]), tables, written)
             yield good, f"{name}: charges and decisions"
 
 
@@ -2327,8 +2369,8 @@ def history_shown(
 ) -> bool:
     """Whether the tables of an account have its charges and decisions, with their amounts."""
     nothing = dict.fromkeys(("epsilon", "delta", "rho"))
-    charged = [row for row in history if row["kind"] in ("reserve", "slot", "charge", "plan")]
-    decided = [row for row in history if row["kind"] in ("open", "grant", "promise", "withdraw")]
+    charged = [row for row in history if row.get("kind") in ("reserve", "slot", "charge", "plan")]
+    decided = [row for row in history if "lost" in row or row["kind"] in DECIDED]
     sized = {len(one[0]): one for one in reversed(tables) if one}
     first, second = sized.get(8, []), sized.get(5, [])
     good = len(first) == len(charged) and len(second) == len(decided)
@@ -2350,6 +2392,9 @@ def history_shown(
         ]
         good = good and ("add" not in row or same_figures(cells[2], row["add"]))
     return good
+
+
+DECIDED = ("open", "grant", "promise", "withdraw")
 
 
 def mechanism_row(call: dict[str, Any]) -> list[str]:
@@ -2552,6 +2597,7 @@ class Report:
             return
         chain, account = self.chain, self.chain.account
         self.note("the account", check_account(statement, release, evidence, chain, folder))
+        self.note("a lost entry", check_restored(chain.restored, folder))
         self.note("beliefs", check_beliefs(statement, release or {}, account))
         self.note("beliefs", check_learned(statement, account))
         self.note("a text", check_shown(statement, folder))
@@ -2596,7 +2642,8 @@ class Report:
         unproven = [f.what for f in self.findings if f.good is None]
         sound = self.chain is not None and not problems
         bound = any(f.good and f.what == RECORDED for f in self.findings)
-        verdict, following = verdict_of(problems, kept, promises.count(None), bound)
+        lost = self.chain is not None and bool(self.chain.restored)
+        verdict, following = verdict_of(problems, kept, promises.count(None), bound, lost)
         return {
             "verified": not problems,
             "promise_kept": kept,
@@ -2610,20 +2657,26 @@ class Report:
 
 
 def verdict_of(
-    problems: list[str], kept: bool | None, unproven: int = 0, bound: bool = False
+    problems: list[str],
+    kept: bool | None,
+    unproven: int = 0,
+    bound: bool = False,
+    lost: bool = False,
 ) -> tuple[str, str | None]:
     """What was found in a sentence or two, and what to do next if something is wrong.
 
-    Words are `bound` by the hash of the manifest that the ledger holds, and by nothing else.
+    Words are `bound` by the hash of the manifest that the ledger holds, and by nothing else. Where
+    entries were `lost`, promises are kept by what is left.
     """
     named = "1 promise" if unproven == 1 else f"{unproven} promises"
     left = f" {named} could be neither shown nor refuted: marked ?." if unproven else ""
     agrees = "everything" if bound else "every figure that was checked"
     left += "" if bound else UNCHECKED
+    left += MISSING if lost else ""
     unread = [one for one in problems if one.startswith(UNREAD)]
     if unread:
         others = [one for one in problems if one not in unread]
-        rest, following = verdict_of(others, kept, unproven)
+        rest, following = verdict_of(others, kept, unproven, lost=lost)
         what = f"{unread[0][0].upper()}{unread[0][1:]}."
         if others:
             return f"{rest} {what}", following
