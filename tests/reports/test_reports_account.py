@@ -209,6 +209,12 @@ def test_a_restore_that_is_hidden_or_came_later_is_found_in_the_ledger(restored:
     assert any(line.startswith(f"entry {last} of the ledger, after this report") for line in told)
 
 
+def test_an_account_with_every_column_of_beliefs_verifies(tmp_path: Path) -> None:
+    """Its table of beliefs is as wide as that of decisions."""
+    made = kept.both(tmp_path)
+    assert answered(discreet.report(account="people", ledger=made.ledger).folder)["verified"]
+
+
 def test_a_release_told_as_an_account_is_found(made: Made) -> None:
     folder = discreet.report(made.release_id, ledger=made.ledger).folder
     shutil.rmtree(folder / "released")

@@ -43,6 +43,7 @@ import os
 import re
 import stat
 import sys
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -1210,6 +1211,11 @@ def opened(path: Path) -> Any:
 
 
 def text_of(path: Path) -> str:
+    """The text of a file; of a page, without what its readers may not see."""
+    return read_page(path.name, whole_text(path))[0] if path.name in LOOKS else whole_text(path)
+
+
+def whole_text(path: Path) -> str:
     """The text of a file, if it is not larger than a report can be."""
     with opened(path) as file:
         data: bytes = file.read(LARGEST + 1)
@@ -1314,6 +1320,149 @@ def check_written(folder: Path, names: tuple[str, ...]) -> Check:
         said = json.loads(text, object_pairs_hook=once)
         again = json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
         yield text == again, f"{name} is written in the one way"
+
+
+# -- pages: no style, script or tag but those of a report, so that what is in them is seen
+
+LOOKS = {  # the SHA-256 of the style sheet of each page
+    "report.html": "4e7ec4a0370fd7df40d848060af13aef622e50a26f9170838afc9f1a58744069",
+    "participant.html": "7500eced759f6cb7cd1f85151358e0f04df9245a85294255d0a970ab11d8c505",
+}
+SCRIPT = "9bf6aa08e3b969dcd4efbf20bbe911059b84549ed0ce4ced55db38aaf1690e5d"  # of participant.html
+HEAD_OF_PAGE = re.compile(
+    r'<!doctype html>\n<html lang="[A-Za-z-]+">\n<head>\n<meta charset="utf-8">\n'
+    r'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    r'<meta http-equiv="Content-Security-Policy" content="'
+    r"default-src 'none'; style-src 'unsafe-inline'; (?:script-src 'sha256-(?P<runs>[^']*)'; )?"
+    r"base-uri 'none'; form-action 'none'\">\n"
+    r'<meta name="referrer" content="no-referrer">\n'
+    r"<title>[^<>]*</title>\n<style>\n(?P<style>.*?)</style>\n</head>\n",
+    re.DOTALL,
+)
+END_OF_PAGE = re.compile(
+    r'<script type="application/json" id="table">[^<>]*</script>\n'
+    r"<script>(?P<script>.*?)</script>\n(?=</body>\n</html>\n$)",
+    re.DOTALL,
+)
+TAG = re.compile(r'<(/?)([A-Za-z]+[1-6]?)((?: [\w:-]+(?:="[^"<>]*")?)*)(/?)>|[^<>]+')
+PLAIN = "body header main footer h1 h3 ul li dt dd table caption thead tbody tr th td small strong"
+TAGS = {  # and the attributes that each may have
+    **{tag: {""} for tag in PLAIN.split()},
+    "section": {"", ' id="#" aria-labelledby="#"', ' aria-labelledby="#"', ' aria-label="#"'},
+    "h2": {' id="#"'},
+    "p": {"", *(f' class="{name}"' for name in ("kicker", "meta", "statement", "lead", "big"))},
+    "div": {"", ' class="pair"', ' class="scroll" role="region" tabindex="0" aria-label="#"'},
+    "th": {' scope="#"', ' scope="#" class="figure"'},
+    "td": {"", ' class="figure"'},
+}
+OF_PAGE: dict[str, dict[str, set[str]]] = {
+    "report.html": {
+        **{tag: {""} for tag in ("code", "pre", "figcaption")},
+        "a": {' class="skip" href="#"', ' href="#"'},
+        "nav": {' aria-label="#"'},
+        "dl": {' class="facts"'},
+        "ul": {"", ' class="plain"'},
+        "tr": {"", ' class="total"'},
+        "span": {' class="whole"'},
+        "figure": {' class="pair"'},
+        "svg": {' aria-hidden="true" focusable="false" xmlns="#" xmlns:xlink="#" version="1.1"'
+                ' class="marks" width="#" height="#" viewBox="#"'},
+    },
+    "participant.html": {
+        **{tag: {""} for tag in ("legend", "details", "summary")},
+        "b": {' data-of="#"'},
+        "span": {"", ' class="key before"', ' class="key after"'},
+        "label": {"", ' for="#"'},
+        "output": {' id="suspect-shown" for="#"'},
+        "fieldset": {' class="choices only-script"'},
+        "p": {*TAGS["p"], ' class="ends" aria-hidden="true"', ' class="only-script"'},
+        "div": {' class="only-script"', ' aria-live="polite"', *TAGS["div"],
+                ' class="figures only-script" id="figures" aria-hidden="true"',
+                ' class="figures only-script" id="figures-joining" aria-hidden="true"'},
+        "th": {*TAGS["th"], ' scope="#" rowspan="#"', ' scope="#" colspan="#"'},
+        "input": {
+            ' id="typed" type="number" inputmode="#" min="#" max="#" step="#" value="#"'
+            ' aria-label="#"', ' id="suspect" type="range" min="#" max="#" step="#" value="#"',
+            *(f' type="radio" name="#" value="#"{on}' for on in ("", " checked")),
+        },
+    },
+}  # fmt: skip
+DRAWN = {"g", "path", "line", "text", "rect", "circle", "defs", "clipPath", "tspan"}
+DRAWING = re.compile(
+    r"(?: (?:transform|class|id|pointer-events|d|x|y|x1|x2|y1|y2|r|cx|cy|width|height|display|fill"
+    r"|opacity|text-anchor|clip-path|stroke(?:-[a-z]+)?|fill-[a-z]+|font-[a-z]+|dx|dy)"
+    r'="[^"<>]*")*'
+)
+FREE = re.compile(  # attributes with any value; the script writes to elements with its own ids
+    r" (aria-label(?:ledby)?|for|scope|data-of|min|max|step|value|name|inputmode|rowspan|colspan"
+    r'|width|height|viewBox|xmlns(?::xlink)?|href|id(?!="(?:typed|suspect|figures|table)))="[^"]*"'
+)
+LINKS = re.compile(r"(?:#[a-z]+|participant\.html)")
+TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # letters after it run the other way
+
+
+@cache
+def read_page(name: str, page: str) -> tuple[str, tuple[str, ...]]:
+    """A page without what readers may not see (drawings are seen, and not compared), what is odd.
+
+    Not seen are links that appear by keyboard, what is not printed, what is folded, and what needs
+    the script. Where every tag is one of a report's and is closed, nothing else is hidden.
+    """
+    odd: list[str] = []
+    seen: list[str] = []
+    within: list[tuple[str, bool]] = []  # the tags that are open, and whether they are not seen
+    head, end = HEAD_OF_PAGE.match(page), END_OF_PAGE.search(page)
+    if head is None or sha256(head["style"].encode()) != LOOKS[name]:
+        odd.append("its head and its style sheet")
+    runs = sha256(end["script"].encode()) if end else None
+    named = b64decode(head["runs"] or "").hex() if head else ""
+    if (runs, named) != ((SCRIPT, SCRIPT) if name == "participant.html" else (None, "")):
+        odd.append("its script")
+    start, stop = head.end() if head else 0, end.start() if end else len(page)
+    body = page[start:stop] + (page[end.end() :] if end else "")
+    place, known = 0, TAGS | OF_PAGE[name]
+    for found in TAG.finditer(body.removesuffix("</html>\n")):
+        odd += [body[place : found.start()][:40]] if found.start() != place else []
+        place = found.end()
+        closes, tag, said, alone = found.groups(default="")
+        hidden = any(unseen for _, unseen in within)
+        if closes:
+            odd += [] if within and within.pop()[0] == tag and not said + alone else [found[0]]
+        elif tag:
+            drawn = any(one == "svg" for one, _ in within)
+            if drawn:
+                good = tag in DRAWN and DRAWING.fullmatch(said) is not None
+            else:
+                shape = FREE.sub(r' \1="#"', said)
+                good = not alone and shape in known.get(tag, ())
+                links = re.findall(r' href="([^"]*)"', said)
+                good = good and all(map(LINKS.fullmatch, links))
+                good = good and (tag != "svg" or any(one == "figure" for one, _ in within))
+            odd += [] if good else [found[0]]
+            aside = tag in ("svg", "nav", "details") or '"skip"' in said or "only-script" in said
+            hidden = hidden or aside
+            if not alone and tag != "input":
+                within.append((tag, aside))
+        if not hidden:
+            seen.append(found[0])
+    odd += [] if place == len(body.removesuffix("</html>\n")) and not within else ["its end"]
+    return "".join(seen) if not odd else page, tuple(odd)
+
+
+def check_markup(folder: Path) -> Check:
+    """Pages have a report's style, script and tags, and no others; Markdown has no tag."""
+    turned = TURNS.search(whole_text(folder / "evidence.json")) is not None  # by a name
+    for name in LOOKS:
+        if name == "report.html" or os.path.lexists(folder / name):
+            page, odd = read_page(name, whole_text(folder / name))
+            odd += ("letters that run backwards",) * (TURNS.search(plain(page)) is not None)
+            what = f"{name} has the style, the script and the tags of a report, and no others"
+            good = not odd or (turned and odd[0] == "letters that run backwards")
+            yield good, ": not ".join([what, *(" ".join(one.split()) for one in odd[:1])])
+    text = text_of(folder / "statement.md")
+    links = {*re.findall(r"(?<!\\)\]\(([^)]*)\)", text)} <= {"participant.html"}
+    hidden = "<" in text or re.search(r"^ *\[[^\]]*\]:", text, re.MULTILINE)
+    yield links and not hidden, "statement.md has no tag, no hidden text and no other link"
 
 
 # -- the chain
@@ -1804,8 +1953,8 @@ def check_participant(
     statement: dict[str, Any], release: dict[str, Any], account: Account, folder: Path
 ) -> Check:
     """Recompute every row that the participant's page can show; its promises are the same."""
-    page = text_of(folder / "participant.html")
-    told = re.findall(r'<script type="application/json" id="table">(.*?)</script>', page)
+    whole, page = (read(folder / "participant.html") for read in (whole_text, text_of))
+    told = re.findall(r'<script type="application/json" id="table">(.*?)</script>', whole)
     yield len(told) == 1, "participant.html has one table"
     table, risk = json.loads(told[0], object_pairs_hook=once), statement["risk"]
     if risk is None:
@@ -1835,11 +1984,12 @@ def check_participant(
     wanted = {"before.chosen", "now.chosen", *(f"{stage}.chosen" for stage in stages)}
     chosen = "in" if central and first_about(statement["promises"]) != "value" else "value"
     good = wanted <= {f"{stage}.{about}" for stage, about, _ in figures}
+    good = good and page.count("<b ") == len(figures)
     for stage, about, text in figures:
         column = about if about != "chosen" else chosen
         most = 30 if stage == "before" else stages[stage][column][29]
         good = good and text == f"{most:g} in 100"
-    good = good and re.findall(r'name="about" value="(\w+)" checked', page) == [chosen]
+    good = good and re.findall(r'name="about" value="(\w+)" checked', whole) == [chosen]
     yield good, "participant.html begins with rows of its table, on what is promised"
 
 
@@ -2305,7 +2455,7 @@ def check_added(statement: dict[str, Any], release: dict[str, Any] | None,
         known.add(f"the sensitive value then at {100 * one['binding']['q']:.3g} %")
     explained = {one for one in strings_in(statement) if SHARE.search(one)} - known
     noted = NOTE.search(whole)
-    page = re.sub(r"<(style|svg)\b.*?</\1>", "", NOTE.sub("</header>", whole), flags=re.DOTALL)
+    page = NOTE.sub("</header>", whole)
     written_text, off = text_of(folder / "statement.md"), statement.get("accuracy") or []
     left = [plain(noted[1])] if noted else []
     for name, shown, tables, written in (
@@ -2368,13 +2518,20 @@ def history_shown(
     history: list[dict[str, Any]], tables: list[list[list[str]]], written: Callable[[str], str]
 ) -> bool:
     """Whether the tables of an account have its charges and decisions, with their amounts."""
-    nothing = dict.fromkeys(("epsilon", "delta", "rho"))
     charged = [row for row in history if row.get("kind") in ("reserve", "slot", "charge", "plan")]
     decided = [row for row in history if "lost" in row or row["kind"] in DECIDED]
-    sized = {len(one[0]): one for one in reversed(tables) if one}
-    first, second = sized.get(8, []), sized.get(5, [])
-    good = len(first) == len(charged) and len(second) == len(decided)
-    for row, cells in zip(charged, first, strict=False):
+    first, second = ([one for one in tables if one and len(one[0]) == size] for size in (8, 5))
+    good = any(charges_shown(charged, one, written) for one in first) if charged else not first
+    return good and any(decisions_shown(decided, one, written) for one in second)
+
+
+def charges_shown(
+    charged: list[dict[str, Any]], table: list[list[str]], written: Callable[[str], str]
+) -> bool:
+    """Whether a table has these charges."""
+    nothing = dict.fromkeys(("epsilon", "delta", "rho"))
+    good = len(table) == len(charged)
+    for row, cells in zip(charged, table, strict=False):
         name, purpose = row.get("release_id") or row.get("plan_id"), written(row["purpose"])
         told = [cells[0], cells[1], cells[2], cells[4]]
         good = good and told == [str(row["entry"]), row["at"][:10], name, purpose]
@@ -2382,7 +2539,15 @@ def history_shown(
         good = good and same_figures(cells[7], row["spent"])
         slot = str(row["slot"]) if row["kind"] == "slot" else ""
         good = good and re.findall(r"(?<!\w)\d+(?!\w)", cells[3]) == [slot] * bool(slot)
-    for row, cells in zip(decided, second, strict=False):
+    return good
+
+
+def decisions_shown(
+    decided: list[dict[str, Any]], table: list[list[str]], written: Callable[[str], str]
+) -> bool:
+    """Whether a table has these decisions."""
+    good = len(table) == len(decided)
+    for row, cells in zip(decided, table, strict=False):
         who = [row.get(name) for name in ("approver", "reason")]
         told = ["–" if one is None else written(one) for one in who]
         good = good and [cells[0], cells[1], *cells[3:]] == [
@@ -2587,6 +2752,7 @@ class Report:
             return
         statement, evidence, release = said["statement"], said["evidence"], said.get("release")
         self.note("JSON", check_written(folder, ("statement.json", "evidence.json")))
+        self.note("a page", check_markup(folder))
         self.note("the statement", check_keys(statement, evidence, release is not None))
         if release is not None:
             self.note("a released file", check_files(statement, folder))
