@@ -347,11 +347,15 @@ def test_verify_of_a_broken_chain_exit_1(clinic: Discreet, hand: Hand) -> None:
     assert "NOT VERIFIED" in words
 
 
-def test_verify_with_a_head_that_is_gone_exit_1(clinic: Discreet, hand: Hand) -> None:
+def test_verify_with_a_head_that_is_gone_exit_1(
+    clinic: Discreet, hand: Hand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clinic.json("charge", "--account", "clinic", "--epsilon", 0.5)
     head = clinic.json("verify")["head"]
     with hand.past_the_guards():
         hand.execute("DELETE FROM discreet_entries WHERE seq = 3")
+    assert clinic.json("verify", code=4)["verified"] is False  # seen here
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "elsewhere"))
     assert clinic.json("verify")["verified"] is True
     found = clinic.json("verify", "--head", head, code=1)
     assert "not in the chain" in found["problems"][0]

@@ -21,7 +21,7 @@ from discreet.cli.flags import (
     described,
 )
 from discreet.cli.output import emit, table
-from discreet.errors import InputError
+from discreet.errors import InputError, PolicyError
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
@@ -375,13 +375,16 @@ def verify(
         whose = say("cli.ledger.anyone") if signed["signer"] is None else signed["signer"]
         lines.append(say("cli.ledger.signed_by", key=signed["key"], signer=whose))
         head = signed["head"]
+    if found.lost:
+        refusal = PolicyError("ledger.behind", url=book.url, head=found.lost[0])
+        lines.append(str(refusal.flags))
     if found.since_head:
         lines.append(say("cli.ledger.since_head", head=head, entries=found.since_head))
     if found.verified and head is None:
         lines.append(say("cli.ledger.keep_head"))
     emit(payload, lines, as_json)
     if not found.verified:
-        raise typer.Exit(1)
+        raise typer.Exit(PolicyError.exit_code if found.lost else 1)
 
 
 @app.command()

@@ -519,6 +519,7 @@ class Ledger:
         retry: bool = False,
         unit: str | None = None,
         spec_hash: str | None = None,
+        output: str | Path | None = None,
     ) -> Foreseen:
         """Refuse what `reserve` or `next_slot` would refuse now, and write nothing.
 
@@ -528,6 +529,7 @@ class Ledger:
         name = _name(account)
         how = (plan_id, idempotency_key, retry, spec_hash)
         wanted = Wanted(name, charges(charge), unit, promise, *how)
+        self.refuse_behind(output)
         return self._read(lambda chain: chain.foreseen(wanted), self._no_account(name))
 
     def made(
@@ -621,9 +623,15 @@ class Ledger:
         """Recompute the whole chain; with `head`, look also for that hash in it.
 
         The chain shows any change to what it holds. It cannot show that its end was cut off:
-        compare with a head that was kept elsewhere, such as in a statement.
+        compare with a head that was kept elsewhere, such as in a statement. A head that a witness
+        has seen must be in it too.
         """
-        return verify(self._store, head)
+        found = verify(self._store, head)
+        lost = tuple(self.lost()) if found.verified else ()
+        if not lost:
+            return found
+        why = PolicyError("ledger.behind", url=self.url, head=lost[0]).message
+        return replace(found, verified=False, problems=(why,), lost=lost)
 
     def upgrade(self, output: str | Path | None = None) -> Upgraded:
         """Bring a ledger of an older format to the newest; say what earlier releases promised.
@@ -721,6 +729,21 @@ class Ledger:
             return lost
 
         return self._written(write)
+
+    def lost(self, output: str | Path | None = None) -> list[str]:
+        """Return the heads that were seen, are not in the chain, and were not answered for."""
+        first = self._read(lambda chain: chain.rows.first(), lambda: None)
+        if first is None:
+            return []
+        # Seen before the chain is read: whoever writes meanwhile leaves a head that is in it.
+        heads = (*witness.recalled(first.hash), *self._shown(output))
+        return self._read(lambda chain: chain.lost(heads), list)
+
+    def refuse_behind(self, output: str | Path | None = None) -> None:
+        """Refuse a ledger that lacks a head which was seen, as every charge does; only read it."""
+        lost = self.lost(output)
+        if lost:
+            raise PolicyError("ledger.behind", url=self.url, head=lost[0])
 
     def _shown(self, output: str | Path | None) -> tuple[str, ...]:
         return () if output is None else witness.heads_in_releases(Path(output), self.id)

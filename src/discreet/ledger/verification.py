@@ -84,6 +84,8 @@ class Verification:
     hashes: tuple[str, ...]
     problems: tuple[str, ...] = ()
     since_head: int | None = None
+    lost: tuple[str, ...] = ()
+    """Heads that were seen before and are not in the chain: nothing is charged on it."""
 
     @property
     def entries(self) -> int:
