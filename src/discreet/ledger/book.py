@@ -693,18 +693,28 @@ class Ledger:
 
         return self._store.write(transaction) if move else self._store.read(transaction)
 
-    def together(self, names: Iterable[str]) -> tuple[Guarantee, list[Account]]:
+    def together(self, names: Iterable[str], *others: Ledger) -> tuple[Guarantee, list[Account]]:
         """Return what several accounts spent on one unit that is in all of them, and the accounts.
 
-        Amounts of one kind add up exactly. ε and ρ together are a curve: at each δ the better of
-        ε²/2 added to ρ, and ε added to what ρ needs.
+        They are accounts of this ledger and of the `others`. One whose name is in several of them
+        is named with its ledger, `name@url`. Amounts of one kind add up exactly. ε and ρ together
+        are a curve: at each δ the better of ε²/2 added to ρ, and ε added to what ρ needs.
         """
-        known = {one.name: one for one in self.accounts()}
-        for name in (wanted := dict.fromkeys(names)):
-            if name not in known:
-                near, listed = like(name, known), ", ".join(map(repr, known))
+        books = (self, *others)
+        if others and len({book.id for book in books}) < len(books):
+            raise InputError("ledger.same_ledger")  # of two copies, which one counts?
+        known = {f"{one.name}@{book.url}": one for book in books for one in book.accounts()}
+        wanted: dict[str, Account] = {}
+        for name in names:
+            found = [full for full, one in known.items() if name in (one.name, full)]
+            if not found:
+                every = [one.name for one in known.values()]
+                near, listed = like(name, every), ", ".join(map(repr, every))
                 raise InputError("ledger.no_such_account", name=name, known=listed, like=near)
-        accounts = [known[name] for name in wanted]
+            if len(found) > 1:
+                raise InputError("ledger.account_in_several", name=name, ways=", ".join(found))
+            wanted[found[0]] = known[found[0]]
+        accounts = list(wanted.values())
         parts = spent_together(accounts)
         if len(parts) == 1:
             return parts[0], accounts
