@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from discreet import report
 from discreet.errors import InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger, witness
@@ -40,7 +41,8 @@ def opened(folder: Path, *names: str) -> Ledger:
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No witness: what is found then is found in the chain alone."""
-    monkeypatch.setattr("discreet.ledger.witness.seen", lambda _: ())
+    for name in ("seen", "recalled"):
+        monkeypatch.setattr(f"discreet.ledger.witness.{name}", lambda _: ())
 
 
 def unguarded(folder: Path) -> sqlite3.Connection:
@@ -209,6 +211,48 @@ def test_a_restored_old_ledger_refuses_to_charge(tmp_path: Path) -> None:
     ledger.charge("clinic", PureDP(0.8), **SAID)
     assert ledger.verify().verified
     assert ledger.restore(approver="head of methods", reason="again") == []
+
+
+def test_whoever_only_reads_a_restored_ledger_is_told_so_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Verifying, checking a report and a dry run: the answer and the exit code of a charge."""
+    from discreet.cli import main
+
+    def run(*words: str) -> Any:
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        return ended.value.code or 0
+
+    monkeypatch.chdir(tmp_path)
+    url, spec = f"sqlite:///{tmp_path / 'ledger.db'}", tmp_path / "spec.yaml"
+    ledger = opened(tmp_path)
+    (tmp_path / "visits.csv").write_text("person\n1\n2\n")
+    spec.write_text(
+        "account: clinic\npurpose: count\nsource: visits.csv\nbudget: {epsilon: 0.01}\n"
+        "protect: {unit: person, column: person, rows: 1}\nstatistics: [{count: rows}]\n"
+        "ledger: sqlite:///ledger.db\noutput: out\n"
+    )
+    commands = [
+        ("ledger", "verify", "--ledger", url),
+        ("release", str(spec), "--dry-run"),
+        ("release", str(spec), "--yes"),
+    ]
+    copy = (tmp_path / "ledger.db").read_bytes()
+    found = report(account="clinic", ledger=url, output=tmp_path)
+    commands.append(("verify", str(found.folder), "--ledger", url))
+    assert [run(*one) for one in commands] == [0] * 4
+    (tmp_path / "ledger.db").write_bytes(copy)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    assert [run(*one) for one in commands] == [4] * 4
+    after = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before
+    assert ledger.verify().lost
+    # One who has seen nothing finds nothing, and no folder is made to look.
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "auditor"))
+    assert run(*commands[0]) == 0
+    assert not (tmp_path / "auditor").exists()
+    ledger.restore(approver="head of methods", reason="disk failed")
 
 
 def test_another_ledger_and_a_shared_witness(

@@ -360,11 +360,15 @@ def test_verify_of_a_broken_chain_exit_1(clinic: Discreet, hand: Hand) -> None:
     assert "NOT VERIFIED" in words
 
 
-def test_verify_with_a_head_that_is_gone_exit_1(clinic: Discreet, hand: Hand) -> None:
+def test_verify_with_a_head_that_is_gone_exit_1(
+    clinic: Discreet, hand: Hand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clinic.json("charge", "--account", "clinic", "--epsilon", 0.5)
     head = clinic.json("verify")["head"]
     with hand.past_the_guards():
         hand.execute("DELETE FROM discreet_entries WHERE seq = 3")
+    assert clinic.json("verify", code=4)["verified"] is False  # seen here
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "elsewhere"))
     assert clinic.json("verify")["verified"] is True
     found = clinic.json("verify", "--head", head, code=1)
     assert "not in the chain" in found["problems"][0]
@@ -421,6 +425,13 @@ def test_a_restored_ledger_is_answered_for_on_the_command_line(tmp_path: Path) -
     assert cli("restore")[0] == 4  # nobody answers for it
     code, words = cli("restore", "--approver", "head", "--reason", "the disk failed")
     assert (code, "1 head" in words) == (0, True)
+    (entry,) = [one for one in ledger.entries() if one.kind == "restore"]
+    for account in ((), ("--account", "clinic")):
+        _, words = cli("show", *account)
+        assert "the disk failed" in words
+        assert all(head in words for head in entry.said["lost"])
+        told = [one for one in cli.json("show", *account)["entries"] if one["kind"] == "restore"]
+        assert [one["seq"] for one in told] == [entry.seq]
     assert cli("charge", "--account", "clinic", "--epsilon", 0.1)[0] == 0
     plan = ("plan", "--account", "clinic", "--epsilon", 0.1, "--releases", 2, "--key", "2027")
     assert cli(*plan)[0] == cli(*plan)[0] == 0

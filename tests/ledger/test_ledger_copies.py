@@ -133,6 +133,53 @@ def test_approximate_losses_in_rho_carry_their_delta(tmp_path: Path) -> None:
     assert curve.delta_at(1.0) > 0.01 + math.exp(-30)  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_accounts_of_two_ledgers_add_up(
+    tmp_path: Path, adjacency: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two agencies, each with a ledger of its own; and one that is known by its report alone."""
+    urls = [f"sqlite:///{tmp_path / name}" for name in ("a.db", "b.db")]
+    one, two = (_opened(url, "people", adjacency=adjacency) for url in urls)
+    other = _opened(urls[1], "visitors", adjacency=adjacency)
+    for book, epsilon in ((one, 0.5), (two, 0.25)):
+        book.charge("people", PureDP(epsilon, adjacency=adjacency), purpose="x", who="y")
+    other.charge("visitors", PureDP(0.125, adjacency=adjacency), purpose="x", who="y")
+    with pytest.raises(InputError, match="Several of the ledgers have an account") as several:
+        one.together(["people"], two)
+    assert all(f"people@{url}" in str(several.value.next) for url in urls)
+    both = [f"people@{url}" for url in urls]
+    total, accounts = one.together([*both, "visitors", both[0]], two)
+    assert total == PureDP(0.875, adjacency=adjacency)
+    assert [account.name for account in accounts] == ["people", "people", "visitors"]
+    copy = f"sqlite:///{tmp_path / 'copy.db'}"
+    one.copy(copy)
+    with pytest.raises(InputError, match="copies of one"):
+        one.together(["people"], Ledger.open(copy))
+    ledgers = [word for url in urls for word in ("--ledger", url)]
+    with pytest.raises(SystemExit) as ended:
+        main(["compose", *ledgers, "--accounts", *both, "--add", "epsilon=0.125", "--json"])
+    assert ended.value.code in (0, None)
+    assert json.loads(capsys.readouterr().out)["epsilon"] == pytest.approx(0.875)
+
+
+def test_a_flag_that_takes_one_value_is_given_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The last one would win, and nobody would be told of the other."""
+    urls = [f"sqlite:///{tmp_path / name}" for name in ("a.db", "b.db")]
+    for url in urls:
+        _opened(url, "people")
+    for words in (
+        ["ledger", "show", "--ledger", urls[0], "--ledger", urls[1]],
+        ["ledger", "verify", f"--ledger={urls[0]}", f"--ledger={urls[1]}"],
+        ["choose", "--ratio", "3", "--ratio", "9"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 2
+        assert "given twice" in capsys.readouterr().err
+
+
 def test_accounts_of_different_units_are_not_added_up(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'ledger.db'}"
     _opened(url, "a")
@@ -147,6 +194,8 @@ def test_an_account_that_is_not_there_is_not_opened_to_be_added_up(tmp_path: Pat
     book = _opened(url, "employees")
     with pytest.raises(InputError, match="no account 'nosuch'") as none:
         book.together(["customers", "nosuch"])
-    assert none.value.next == "Its accounts are: 'customers', 'employees'."
+    assert str(none.value.next).startswith("Its accounts are: 'customers', 'employees'. ")
+    assert "repeat --ledger" in str(none.value.flags)
+    assert "--add" in str(none.value.flags)
     with pytest.raises(InputError, match="The nearest is 'customers'"):
         book.together(["customer"])

@@ -116,7 +116,9 @@ def test_no_changed_byte_passes(signed: Signed, data: st.DataObject) -> None:
     assert any("signature" in problem for problem in found.problems)
 
 
-def test_a_ledger_turned_back_is_found_by_the_signed_head(signed: Signed, tmp_path: Path) -> None:
+def test_a_ledger_turned_back_is_found_by_the_signed_head(
+    signed: Signed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever turns back the ledger and every witness cannot turn back a signed head."""
     database = signed.file.with_name("ledger.db")
     copy = tmp_path / "ledger.db"
@@ -124,6 +126,8 @@ def test_a_ledger_turned_back_is_found_by_the_signed_head(signed: Signed, tmp_pa
     signed.charged()
     newest, _, _ = sign(signed.ledger, signed.key, signed.file.with_name("newest.json"))
     old = Ledger.open(f"sqlite:///{copy}")
+    assert not old.verify().verified  # a witness has seen more
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "elsewhere"))
     assert old.verify().verified
     found, _ = verify(old, signed.file.with_name("newest.json"), signed.signers, "curator")
     assert not found.verified

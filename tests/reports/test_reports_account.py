@@ -73,7 +73,10 @@ def test_it_verifies_alone_and_with_the_ledger_and_is_recorded(made: Made, found
     assert (code, answer["problems"]) == (0, [])
     assert answer["complete_up_to"]["entry"] == found.statement.facts["spending"]["entries"]
     answer = answered(found.folder, made.ledger)
-    assert answer["problems"] == answer["unproven"] == []
+    assert answer["problems"] == []
+    assert answer["unproven"] == [
+        "that this chain was not written anew: needs a head kept elsewhere"
+    ]
     ledger = Ledger.open(made.ledger)
     last = ledger.entries()[-1]
     assert (last.kind, last.said["reported"], last.seq) == ("report", None, found.entry)
@@ -134,6 +137,82 @@ def test_an_entry_rewritten_with_its_whole_chain_is_found_by_the_ledger(
     assert answered(found.folder)["problems"] == []  # said: needs a head, or the ledger
     assert any("not written anew" in told for told in answered(found.folder)["unproven"])
     assert answered(found.folder, made.ledger)["problems"]
+
+
+@pytest.fixture
+def restored(tmp_path: Path) -> Made:
+    """A ledger that lost a charge, and for which someone answered."""
+    found = kept.membership(tmp_path)
+    book, file = Ledger.open(found.ledger), tmp_path / "ledger.db"
+    copy = file.read_bytes()
+    book.grant("people", add=PureDP(0.5), approver="B", reason="more")
+    lost = book.head
+    file.write_bytes(copy)
+    assert book.restore(approver="C. [Chair]", reason="disk | of 3 May, 40 % lost") == [lost]
+    book.grant("people", add=PureDP(0.25), approver="B", reason="again")
+    return found
+
+
+@pytest.mark.parametrize("of", ["account", "release"])
+def test_entries_that_were_lost_are_told_and_nothing_after_is_called_complete(
+    restored: Made, of: str, tmp_path: Path
+) -> None:
+    book = Ledger.open(restored.ledger)
+    (entry,) = [one for one in book.entries() if one.kind == "restore"]
+    (head,) = entry.said["lost"]
+    name = None if of == "account" else restored.release_id
+    account = "people" if of == "account" else None
+    found = discreet.report(name, account=account, ledger=restored.ledger)
+    for file in ("report.html", "statement.md", "statement.json"):
+        assert head in (found.folder / file).read_text(), file
+    for ledger in (None, restored.ledger):
+        answer = answered(found.folder, ledger)
+        assert answer["problems"] == []
+        assert "Charges may be missing" in answer["verdict"]
+        assert any("C. [Chair]" in line for line in answer["unproven"])
+        assert answer["complete_up_to"]["entry"] == entry.seq - 1
+    lines = list(verifier.lines_of(verifier.examined(found.folder)))
+    assert any(line.startswith(f"?     entry {entry.seq} of the ledger: ") for line in lines)
+    for file in ("report.html", "statement.md", "participant.html"):
+        if (found.folder / file).is_file():
+            forged = tmp_path / f"forged-{file}"
+            shutil.copytree(found.folder, forged)
+            one = r"(?m)^Charges may be .*$|<p[^>]*>(Charges may|Part of the rec).*?</p>"
+            (forged / file).write_text(re.sub(one, "", (forged / file).read_text()))
+            rewritten(forged)
+            page, where = file.partition(".")[0], f"(entry {entry.seq} of the ledger)"
+            told = f"the page {page} tells that the ledger was restored {where}"
+            assert answered(forged)["problems"] == [told]
+    if of == "account":
+        decided = found.statement.facts["spending"]["restored"]
+        assert [row["reason"] for row in decided] == ["disk | of 3 May, 40 % lost"]
+
+
+def test_a_restore_that_is_hidden_or_came_later_is_found_in_the_ledger(restored: Made) -> None:
+    found = discreet.report(account="people", ledger=restored.ledger)
+    chain = json.loads((found.folder / "evidence.json").read_text())["chain"]
+    place = next(row["seq"] for row in chain if '"restore"' in str(row["body"]))
+    edited(found.folder / "evidence.json", lambda s: s["chain"][place - 1].update(body=None))
+    rewritten(found.folder)
+    told = answered(found.folder, restored.ledger)["problems"]
+    assert f"entry {place} is the account's, and the report leaves it out" in told
+    assert any("shown as a hash" in line for line in answered(found.folder)["unproven"])
+    # before it came
+    book, file = Ledger.open(restored.ledger), restored.home / "ledger.db"
+    found = discreet.report(account="people", ledger=restored.ledger)
+    copy = file.read_bytes()
+    book.grant("people", add=PureDP(0.5), approver="B", reason="more")
+    file.write_bytes(copy)
+    book.restore(approver="C", reason="once more")
+    last = book.entries()[-1].seq
+    told = answered(found.folder, restored.ledger)["unproven"]
+    assert any(line.startswith(f"entry {last} of the ledger, after this report") for line in told)
+
+
+def test_an_account_with_every_column_of_beliefs_verifies(tmp_path: Path) -> None:
+    """Its table of beliefs is as wide as that of decisions."""
+    made = kept.both(tmp_path)
+    assert answered(discreet.report(account="people", ledger=made.ledger).folder)["verified"]
 
 
 def test_a_release_told_as_an_account_is_found(made: Made) -> None:

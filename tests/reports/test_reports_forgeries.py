@@ -59,7 +59,8 @@ def test_the_folder_is_all_that_is_needed(found: Report, tmp_path: Path) -> None
     assert code == 0
     answer = json.loads(out)
     assert set(answer) == {
-        "verified", "promise_kept", "complete_up_to", "unproven", "problems", "verdict", "next"
+        "verified", "promise_kept", "complete_up_to", "vouched_up_to", "unproven", "problems",
+        "verdict", "next",
     }  # fmt: skip
     assert answer["problems"] == []
     assert answer["promise_kept"] is True
@@ -120,7 +121,9 @@ def test_another_text_is_found_by_the_manifest_and_then_by_the_ledger(
     found: Report, made: Made, name: str
 ) -> None:
     path = found.folder / name
-    path.write_text(path.read_text(encoding="utf-8") + "All is well.\n", encoding="utf-8")
+    text = path.read_text(encoding="utf-8")
+    more = text.replace("</p></footer>", " All is well.</p></footer>")
+    path.write_text(more if more != text else f"{text}All is well.\n", encoding="utf-8")
     assert f"file {name} was changed after the report was made" in problems(found.folder)
     rewritten(found.folder)
     assert problems(found.folder) == []
@@ -242,11 +245,75 @@ def test_later_charges_are_told_as_unproven(approximate: Made, tmp_path: Path) -
     Ledger.open(made.ledger).charge("people", PureDP(0.1), purpose="later", who="x")
     answer = answered(found.folder, ledger=made.ledger)
     assert answer["verified"]
-    assert answer["unproven"] == ["1 later entries of the account are not in this report"]
+    later = "1 later entries of the account are not in this report"
+    assert answer["unproven"] == [later, ANEW]  # a ledger can be written anew too
     last = found.statement.facts["spending"]["entries"]
     alone = answered(found.folder)
     assert alone["complete_up_to"]["entry"] == last
     assert f"what was charged after entry {last}: that needs the ledger" in alone["unproven"]
+
+
+ANEW = "that this chain was not written anew: needs a head kept elsewhere"
+
+
+def test_an_old_head_vouches_for_the_entries_up_to_it_and_no_further(
+    approximate: Made, tmp_path: Path
+) -> None:
+    """Whoever goes back to an old copy and writes on has every head from before the copy."""
+    made, found = own_report(approximate, tmp_path)
+    hashes = [entry.hash for entry in Ledger.open(made.ledger).entries()]
+    count = found.statement.facts["spending"]["entries"]
+    shown = [n for n, row in enumerate(evidence_of(found), 1) if row["body"] is not None]
+    old = shown[-2]
+    assert old < count
+    for ledger in (None, made.ledger):
+        answer = answered(found.folder, hashes[old - 1], ledger)
+        assert answer["verified"]
+        assert answer["vouched_up_to"] == old
+        rest = verifier.span(old + 1, count)
+        assert any(f"{rest} may have been written anew" in one for one in answer["unproven"])
+        newest = answered(found.folder, hashes[count - 1], ledger)
+        assert newest["vouched_up_to"] == count
+        assert not any("written anew" in one for one in newest["unproven"])
+        alone = answered(found.folder, None, ledger)
+        assert alone["vouched_up_to"] is None
+        assert ANEW in alone["unproven"]
+    said = verified_alone(found.folder, "--head", f" {hashes[old - 1].upper()} ")[1]
+    assert f"anew: the head vouches for the entries up to {old}." in said
+    assert said.count("The account is complete up to entry") == 1
+    assert verified_alone(found.folder)[1].rstrip().endswith("if this chain was not written anew.")
+
+
+def test_a_head_of_an_entry_that_is_a_hash_here_vouches_for_nothing(
+    approximate: Made, tmp_path: Path
+) -> None:
+    made, _ = own_report(approximate, tmp_path)
+    ledger = Ledger.open(made.ledger)
+    terms: dict[str, Any] = {"unit": "person", "filter": "pure", "cap": PureDP(1.0)}
+    ledger.open_account("strangers", approver="A", reason="r", **terms)
+    head = ledger.head
+    ledger.charge("people", PureDP(0.001), purpose="more", who="x")
+    found = report(made.release_id, ledger=made.ledger)
+    answer = answered(found.folder, head)
+    assert answer["verified"]
+    assert answer["vouched_up_to"] is None
+    assert any("that are shown as hashes" in line for line in answer["unproven"])
+    assert answered(found.folder, head, made.ledger)["vouched_up_to"] is not None
+
+
+@pytest.mark.parametrize("head", ["", "abc", "g" * 64, "0" * 63, "0" * 65])
+def test_what_is_no_head_is_bad_input(found: Report, head: str) -> None:
+    from discreet.cli import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", str(found.folder), "--head", head])
+    assert ended.value.code == 2
+    assert verifier.main([str(found.folder), "--head", head]) == 2
+
+
+def evidence_of(found: Report) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = json.loads((found.folder / "evidence.json").read_text())["chain"]
+    return rows
 
 
 def _another_reason(body: Any) -> None:

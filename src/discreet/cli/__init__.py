@@ -59,6 +59,8 @@ class _Lazy(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in _COMMANDS:
             return None
+        from discreet.cli.flags import refuse_twice
+
         app = loaded(cmd_name)
         if not isinstance(app, typer.Typer):
             single = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -66,6 +68,8 @@ class _Lazy(TyperGroup):
             app = single
         command = get_command(app)
         command.name = cmd_name
+        for one in getattr(command, "commands", {"": command}).values():
+            refuse_twice(one)
         return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -31,7 +31,7 @@ def compose(
     adjacency: str = "add-remove",
     accounts: list[str] | None = None,
     more: Annotated[list[str] | None, typer.Argument()] = None,
-    ledger: str | None = None,
+    ledger: list[str] | None = None,
     as_json: Json = False,
 ) -> None:
     """What many releases add up to: one guarantee, the theorem that gave it, and the others."""
@@ -47,19 +47,20 @@ def compose(
     if file is not None:
         parts += _listed(file)
     names = [*(accounts or []), *(more or [])]
-    if (ledger is not None) != bool(accounts) or (names and parts) or (more and not accounts):
+    if bool(ledger) != bool(accounts) or (more and not accounts):
         raise InputError("cli.accounts_alone")
     curves = _curves(event, distribution, adjacency)
     held: list[dict[str, Any]] = []
-    if ledger is not None:
+    if ledger:
         from discreet.ledger import Ledger
         from discreet.ledger.accounts import spent_together
 
-        book = Ledger.open(ledger)
-        both = ([name] if book.found(name) else name.split(",") for name in names)  # a,b or a b
-        _, found_accounts = book.together(one.strip() for some in both for one in some)
-        curves = spent_together(found_accounts)
-        adjacency = "add-remove"  # what was spent carries its own
+        books = [Ledger.open(url) for url in ledger]
+        known = {one.name for book in books for one in book.accounts()}
+        both = ([name] if name in known else name.split(",") for name in names)  # a,b or a b
+        _, found_accounts = books[0].together((x.strip() for xs in both for x in xs), *books[1:])
+        curves += spent_together(found_accounts)
+        adjacency = found_accounts[0].adjacency.value  # what was spent carries its own
         held = [{"account": a.name, "spent": a.spent.to_dict()} for a in found_accounts]
     if not parts and not curves:
         raise InputError("cli.nothing_to_compose")

@@ -282,6 +282,26 @@ def described(name: str) -> Callable[[Command], Command]:
     return decorate
 
 
+def refuse_twice(command: Any) -> None:
+    """Let a command refuse a flag that takes one value and is given twice: the last would win."""
+    parse = command.parse_args
+
+    def once(context: Any, arguments: list[str]) -> Any:
+        given = [word.partition("=")[0] for word in arguments[: _end_of(arguments)]]
+        for one in command.params:
+            flags = getattr(one, "opts", ())
+            single = one.param_type_name == "option" and not one.multiple and not one.is_flag
+            if single and sum(given.count(flag) for flag in flags if flag.startswith("--")) > 1:
+                raise typer.BadParameter(say("cli.flag.twice"), ctx=context, param=one)
+        return parse(context, arguments)
+
+    command.parse_args = once
+
+
+def _end_of(arguments: list[str]) -> int:
+    return arguments.index("--") if "--" in arguments else len(arguments)
+
+
 def _is_group(one: inspect.Parameter) -> bool:
     return isinstance(one.annotation, type) and issubclass(one.annotation, Group)
 

@@ -21,7 +21,7 @@ from discreet.cli.flags import (
     described,
 )
 from discreet.cli.output import emit, table
-from discreet.errors import InputError
+from discreet.errors import InputError, PolicyError
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
@@ -309,6 +309,7 @@ def _sheet_lines(sheet: Sheet) -> list[str]:
     lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
     lines += [
         *_withdrawn_lines(sheet.entries),
+        *_restored_lines(sheet.restored),
         *_plan_lines(sheet.plans),
         "",
         *_entry_lines(sheet),
@@ -374,13 +375,16 @@ def verify(
         whose = say("cli.ledger.anyone") if signed["signer"] is None else signed["signer"]
         lines.append(say("cli.ledger.signed_by", key=signed["key"], signer=whose))
         head = signed["head"]
+    if found.lost:
+        refusal = PolicyError("ledger.behind", url=book.url, head=found.lost[0])
+        lines.append(str(refusal.flags))
     if found.since_head:
         lines.append(say("cli.ledger.since_head", head=head, entries=found.since_head))
     if found.verified and head is None:
         lines.append(say("cli.ledger.keep_head"))
     emit(payload, lines, as_json)
     if not found.verified:
-        raise typer.Exit(1)
+        raise typer.Exit(PolicyError.exit_code if found.lost else 1)
 
 
 @app.command()
@@ -516,6 +520,14 @@ def _withdrawn_lines(entries: Sequence[Entry]) -> list[str]:
     return lines
 
 
+def _restored_lines(entries: Sequence[Entry]) -> list[str]:
+    """That entries were lost: when, who answered for it, and why."""
+    from discreet.statements.tables import restored_lines
+
+    told = restored_lines([{"entry": one.seq, **one.said} for one in entries], plain=True)
+    return [line for one in told for line in ("", f"  {one}")]
+
+
 def _plan_lines(plans: Sequence[Plan]) -> list[str]:
     """Each release of a plan: made or not, when, for which key; and how to make the next."""
     lines = []
@@ -546,7 +558,7 @@ def _plan_lines(plans: Sequence[Plan]) -> list[str]:
 
 def _entry_lines(sheet: Sheet) -> list[str]:
     header = [say("cli.ledger.number"), "when (UTC)", "what", "amount", "of", "who", "why"]
-    return table([_entry_row(entry, sheet.account) for entry in sheet.entries], header)
+    return table([_entry_row(entry, sheet.account) for entry in sheet.listed], header)
 
 
 def _entry_row(entry: Entry, account: Account) -> list[str]:

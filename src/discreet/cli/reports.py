@@ -58,10 +58,12 @@ def verify(
 ) -> None:
     """Check a report folder; exit 1 on a problem or a broken promise."""
     from discreet.reports.stored import ledger_rows
-    from discreet.reports.verifier import examined, lines_of, no_report
+    from discreet.reports.verifier import examined, lines_of, no_head, no_report
 
     if (why := no_report(folder)) is not None:
         raise InputError("reports.no_report", why=why)
+    if no_head(head) is not None:
+        raise InputError("ledger.head_not_a_hash", head=head)
     rows = None if ledger is None else partial(ledger_rows, ledger)
     found = examined(folder, head, rows)
     answer = found.answer()

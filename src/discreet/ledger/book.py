@@ -519,6 +519,7 @@ class Ledger:
         retry: bool = False,
         unit: str | None = None,
         spec_hash: str | None = None,
+        output: str | Path | None = None,
     ) -> Foreseen:
         """Refuse what `reserve` or `next_slot` would refuse now, and write nothing.
 
@@ -528,6 +529,7 @@ class Ledger:
         name = _name(account)
         how = (plan_id, idempotency_key, retry, spec_hash)
         wanted = Wanted(name, charges(charge), unit, promise, *how)
+        self.refuse_behind(output)
         return self._read(lambda chain: chain.foreseen(wanted), self._no_account(name))
 
     def made(
@@ -599,6 +601,7 @@ class Ledger:
                 head=chain.head,
                 promises=chain.standings(now, charged[-1] if charged else None),
                 plans=tuple(chain.plans(name)),
+                restored=tuple(chain.rows.all(kind="restore")),
             )
 
         return self._read(read, self._no_account(name))
@@ -620,9 +623,15 @@ class Ledger:
         """Recompute the whole chain; with `head`, look also for that hash in it.
 
         The chain shows any change to what it holds. It cannot show that its end was cut off:
-        compare with a head that was kept elsewhere, such as in a statement.
+        compare with a head that was kept elsewhere, such as in a statement. A head that a witness
+        has seen must be in it too.
         """
-        return verify(self._store, head)
+        found = verify(self._store, head)
+        lost = tuple(self.lost()) if found.verified else ()
+        if not lost:
+            return found
+        why = PolicyError("ledger.behind", url=self.url, head=lost[0]).message
+        return replace(found, verified=False, problems=(why,), lost=lost)
 
     def upgrade(self, output: str | Path | None = None) -> Upgraded:
         """Bring a ledger of an older format to the newest; say what earlier releases promised.
@@ -684,18 +693,28 @@ class Ledger:
 
         return self._store.write(transaction) if move else self._store.read(transaction)
 
-    def together(self, names: Iterable[str]) -> tuple[Guarantee, list[Account]]:
+    def together(self, names: Iterable[str], *others: Ledger) -> tuple[Guarantee, list[Account]]:
         """Return what several accounts spent on one unit that is in all of them, and the accounts.
 
-        Amounts of one kind add up exactly. ε and ρ together are a curve: at each δ the better of
-        ε²/2 added to ρ, and ε added to what ρ needs.
+        They are accounts of this ledger and of the `others`. One whose name is in several of them
+        is named with its ledger, `name@url`. Amounts of one kind add up exactly. ε and ρ together
+        are a curve: at each δ the better of ε²/2 added to ρ, and ε added to what ρ needs.
         """
-        known = {one.name: one for one in self.accounts()}
-        for name in (wanted := dict.fromkeys(names)):
-            if name not in known:
-                near, listed = like(name, known), ", ".join(map(repr, known))
+        books = (self, *others)
+        if others and len({book.id for book in books}) < len(books):
+            raise InputError("ledger.same_ledger")  # of two copies, which one counts?
+        known = {f"{one.name}@{book.url}": one for book in books for one in book.accounts()}
+        wanted: dict[str, Account] = {}
+        for name in names:
+            found = [full for full, one in known.items() if name in (one.name, full)]
+            if not found:
+                every = [one.name for one in known.values()]
+                near, listed = like(name, every), ", ".join(map(repr, every))
                 raise InputError("ledger.no_such_account", name=name, known=listed, like=near)
-        accounts = [known[name] for name in wanted]
+            if len(found) > 1:
+                raise InputError("ledger.account_in_several", name=name, ways=", ".join(found))
+            wanted[found[0]] = known[found[0]]
+        accounts = list(wanted.values())
         parts = spent_together(accounts)
         if len(parts) == 1:
             return parts[0], accounts
@@ -720,6 +739,21 @@ class Ledger:
             return lost
 
         return self._written(write)
+
+    def lost(self, output: str | Path | None = None) -> list[str]:
+        """Return the heads that were seen, are not in the chain, and were not answered for."""
+        first = self._read(lambda chain: chain.rows.first(), lambda: None)
+        if first is None:
+            return []
+        # Seen before the chain is read: whoever writes meanwhile leaves a head that is in it.
+        heads = (*witness.recalled(first.hash), *self._shown(output))
+        return self._read(lambda chain: chain.lost(heads), list)
+
+    def refuse_behind(self, output: str | Path | None = None) -> None:
+        """Refuse a ledger that lacks a head which was seen, as every charge does; only read it."""
+        lost = self.lost(output)
+        if lost:
+            raise PolicyError("ledger.behind", url=self.url, head=lost[0])
 
     def _shown(self, output: str | Path | None) -> tuple[str, ...]:
         return () if output is None else witness.heads_in_releases(Path(output), self.id)

@@ -49,20 +49,27 @@ class Sheet(Tabular):
     head: str
     promises: tuple[Standing, ...] = ()
     plans: tuple[Plan, ...] = ()
+    restored: tuple[Entry, ...] = ()
+    """Where someone answered for lost entries of the ledger: perhaps of this account."""
+
+    @property
+    def listed(self) -> list[Entry]:
+        """Every entry that concerns the account, in order."""
+        return sorted((*self.entries, *self.restored), key=lambda entry: entry.seq)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sheet as JSON-ready values."""
         return self.account.to_dict() | {
             "promises": [one.to_dict() for one in self.promises],
             "plans": [one.to_dict() for one in self.plans],
-            "entries": [entry.to_dict() for entry in self.entries],
+            "entries": [entry.to_dict() for entry in self.listed],
             "unfinished": [entry.release_id for entry in self.unfinished],
             "head": self.head,
         }
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return the entries of the account, without their hashes; `to_dict` has all of them."""
-        return columns_from((entry.to_dict() for entry in self.entries), _TABLED)
+        return columns_from((entry.to_dict() for entry in self.listed), _TABLED)
 
     def __repr__(self) -> str:
         return f"Sheet({self.account!r}, {len(self.entries)} entries)"
@@ -77,6 +84,8 @@ class Verification:
     hashes: tuple[str, ...]
     problems: tuple[str, ...] = ()
     since_head: int | None = None
+    lost: tuple[str, ...] = ()
+    """Heads that were seen before and are not in the chain: nothing is charged on it."""
 
     @property
     def entries(self) -> int:
@@ -337,8 +346,10 @@ def _follows(opening: Entry, before: Entry, entry: Entry) -> bool:
 
 def verify(store: Store, head: str | None = None) -> Verification:
     """Recompute the chain of a store; with `head`, look also for that hash in it."""
-    if head is not None and not re.fullmatch(r"[0-9a-f]{64}", head):
-        raise InputError("ledger.head_not_a_hash", head=head)
+    if head is not None:
+        given, head = head, "".join(head.split()).lower()
+        if not re.fullmatch(r"[0-9a-f]{64}", head):
+            raise InputError("ledger.head_not_a_hash", head=given)
     if not store.exists():
         raise InputError("ledger.nothing_there", url=store.url)
 

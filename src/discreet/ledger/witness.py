@@ -104,8 +104,20 @@ def _folders() -> Iterator[tuple[Path, bool]]:
 
 
 def seen(ledger_id: str) -> tuple[str, ...]:
-    """Return the heads of a ledger that were left in the witness folders."""
-    told = (_told(folder / f"{ledger_id}.json", last=True) for folder, _ in _folders())
+    """Return the heads of a ledger that were left in the witness folders, for who will write."""
+    return _heads(ledger_id, (folder for folder, _ in _folders()))
+
+
+def recalled(ledger_id: str) -> tuple[str, ...]:
+    """Return the same for who only reads: no folder is made."""
+    shared, own = os.environ.get("DISCREET_WITNESS"), (place / "heads" for place in _places())
+    there = next((folder for folder in own if folder.is_dir()), None)
+    folders = [Path(shared)] if shared else []
+    return _heads(ledger_id, folders if there is None else [*folders, there])
+
+
+def _heads(ledger_id: str, folders: Iterable[Path]) -> tuple[str, ...]:
+    told = (_told(folder / f"{ledger_id}.json", last=True) for folder in folders)
     return tuple(str(said["head"]) for said in told if "head" in said)
 
 

@@ -242,6 +242,7 @@ class Charging:
                 retry=self.retry,
                 unit=self.spec.protect.unit,
                 spec_hash=self.spec.hash,
+                output=self.spec.path(self.spec.output),
             )
             after, promises = foreseen.account, foreseen.promises
             if self.plan_id is not None:

@@ -40,6 +40,7 @@ from discreet.statements.tables import (
     joining_table,
     lines_of,
     many,
+    restored_lines,
     share,
     stated_limit,
     tables_of,
@@ -137,7 +138,11 @@ def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
         f"<small>{escape(small)}</small></dd></div>"
         for name, value, small in cards
     )
-    promised = _paragraphs(promise_lines(facts["promises"], plain=True), "statement")
+    told = [
+        *promise_lines(facts["promises"], plain=True),
+        *restored_lines(facts["spending"]["restored"], plain=True),
+    ]
+    promised = _paragraphs(told, "statement")
     return (
         f'{promised}<dl class="facts">{listed}</dl><div class="pair"><div>'
         f"{_heading('reports.page.section.odds')}{_odds(statement, shown, later)}</div>"

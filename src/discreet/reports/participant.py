@@ -36,7 +36,7 @@ from discreet.reports.sentences import growth_text, surely
 from discreet.reports.stored import Books, Stored
 from discreet.reports.verifier import place_in_series
 from discreet.statements import promise_lines
-from discreet.statements.tables import many, plain
+from discreet.statements.tables import many, plain, restored_lines
 from discreet.words import say
 
 PLACES = range(1, 100)
@@ -212,7 +212,9 @@ def _say(name: str, **values: Any) -> str:
 
 def _promised(statement: Statement) -> str:
     """The promises; that one holds for every output is told below, in words for everyone."""
-    lines = promise_lines(statement.facts["promises"], plain=True)
+    facts = statement.facts
+    lines = promise_lines(facts["promises"], plain=True)
+    lines += restored_lines(facts["spending"]["restored"], plain=True, told="participant")
     always = " " + say("promises.surely.every_output")
     return "".join(
         f'<p class="statement">{escape(line.replace(always, ""))}</p>\n' for line in lines

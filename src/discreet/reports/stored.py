@@ -182,18 +182,27 @@ def books_of(account: str, ledger_url: str) -> Books:
 
 
 def ledger_rows(url: str) -> list[tuple[int, str, str]]:
-    """Return number, text and hash of every entry of a ledger, in a file or on a server."""
+    """Return number, text and hash of every entry of a ledger, in a file or on a server.
+
+    One that lacks a head which was seen is refused, as when it is charged.
+    """
     from sqlalchemy.exc import SQLAlchemyError
 
     from discreet.ledger import Ledger
 
-    if url.startswith(_PREFIX) or "://" not in url:
-        return verifier.sqlite_rows(url)  # as it is, even where it was altered
+    in_file = url.startswith(_PREFIX) or "://" not in url
+    ledger = Ledger.open(url if "://" in url else f"{_PREFIX}{url}")
+    rows = verifier.sqlite_rows(url) if in_file else []  # as it is, even where it was altered
     try:
-        entries = Ledger.open(url).entries()
+        lost = ledger.lost()
+        rows = rows or [(one.seq, canonical(dict(one.said)), one.hash) for one in ledger.entries()]
     except (DiscreetError, SQLAlchemyError) as fault:
-        raise ValueError(str(fault).split("\n")[0]) from None
-    return [(entry.seq, canonical(dict(entry.said)), entry.hash) for entry in entries]
+        if not in_file:
+            raise ValueError(str(fault).split("\n")[0]) from None
+        lost = []
+    if lost:
+        raise PolicyError("ledger.behind", url=ledger.url, head=lost[0])
+    return rows
 
 
 def _hash(path: Path) -> str:

@@ -9,15 +9,17 @@ adjacency, filter, cap, approver) are those of the entry that opened the account
 
     python3 -I verify.py [FOLDER] [--head HASH] [--ledger LEDGER.db] [--all] [--json]
 
-What it cannot tell from the folder alone: that a whole chain was written anew, and what came after
-its last entry. For that give a head kept elsewhere (--head) or the ledger itself (--ledger): then
-every entry is read there, and the ledger must hold the hash of this manifest. A promise given as a
-formula it can refute, and not prove; one with a key that is not known here it cannot check.
+What it cannot tell from the folder alone: that the chain was not written anew, which a head kept
+elsewhere shows (--head), for the entries up to it; and what came after the last entry, which the
+ledger shows (--ledger): then every entry is read there, and the ledger must hold the hash of this
+manifest. A promise given as a formula it can refute, and not prove; one with a key that is not
+known here it cannot check.
 
 The answer: `verified` (nothing is wrong), `promise_kept` (null where none is made, or none can be
-proved), `complete_up_to` (the last entry up to which the account is whole), `unproven`, `problems`,
+proved), `complete_up_to` (the last entry up to which the account is whole, if the chain was not
+written anew), `vouched_up_to` (the last entry that the head vouches for), `unproven`, `problems`,
 `verdict` and `next` in words. Exit code 1 if there is a problem or a promise is broken, 2 if there
-is no report in the folder, else 0.
+is no report in the folder or a head is none, else 0.
 
 Notation. p and q are the chances, beforehand, of being in the data and of the sensitive value then;
 s = pq; r is posterior over prior. One step is the unit in or out, two are a value for another.
@@ -41,6 +43,7 @@ import os
 import re
 import stat
 import sys
+from base64 import b64decode
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -115,6 +118,7 @@ ASK_LEDGER = (
 )
 RECORDED = "the ledger holds the hash of this manifest"
 UNCHECKED = " The wording was not checked."
+MISSING = " Charges may be missing: the ledger was restored from an older copy."
 ASK_WHY = "Ask whoever keeps the account: more was charged to it than was promised."
 FAR = 700.0  # e^x of anything larger is no double
 
@@ -1206,6 +1210,11 @@ def opened(path: Path) -> Any:
 
 
 def text_of(path: Path) -> str:
+    """The text of a file; of a page, without what its readers may not see."""
+    return read_page(path.name, whole_text(path))[0] if path.name in LOOKS else whole_text(path)
+
+
+def whole_text(path: Path) -> str:
     """The text of a file, if it is not larger than a report can be."""
     with opened(path) as file:
         data: bytes = file.read(LARGEST + 1)
@@ -1310,6 +1319,149 @@ def check_written(folder: Path, names: tuple[str, ...]) -> Check:
         said = json.loads(text, object_pairs_hook=once)
         again = json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
         yield text == again, f"{name} is written in the one way"
+
+
+# -- pages: no style, script or tag but those of a report, so that what is in them is seen
+
+LOOKS = {  # the SHA-256 of the style sheet of each page
+    "report.html": "4e7ec4a0370fd7df40d848060af13aef622e50a26f9170838afc9f1a58744069",
+    "participant.html": "7500eced759f6cb7cd1f85151358e0f04df9245a85294255d0a970ab11d8c505",
+}
+SCRIPT = "9bf6aa08e3b969dcd4efbf20bbe911059b84549ed0ce4ced55db38aaf1690e5d"  # of participant.html
+HEAD_OF_PAGE = re.compile(
+    r'<!doctype html>\n<html lang="[A-Za-z-]+">\n<head>\n<meta charset="utf-8">\n'
+    r'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    r'<meta http-equiv="Content-Security-Policy" content="'
+    r"default-src 'none'; style-src 'unsafe-inline'; (?:script-src 'sha256-(?P<runs>[^']*)'; )?"
+    r"base-uri 'none'; form-action 'none'\">\n"
+    r'<meta name="referrer" content="no-referrer">\n'
+    r"<title>[^<>]*</title>\n<style>\n(?P<style>.*?)</style>\n</head>\n",
+    re.DOTALL,
+)
+END_OF_PAGE = re.compile(
+    r'<script type="application/json" id="table">[^<>]*</script>\n'
+    r"<script>(?P<script>.*?)</script>\n(?=</body>\n</html>\n$)",
+    re.DOTALL,
+)
+TAG = re.compile(r'<(/?)([A-Za-z]+[1-6]?)((?: [\w:-]+(?:="[^"<>]*")?)*)(/?)>|[^<>]+')
+PLAIN = "body header main footer h1 h3 ul li dt dd table caption thead tbody tr th td small strong"
+TAGS = {  # and the attributes that each may have
+    **{tag: {""} for tag in PLAIN.split()},
+    "section": {"", ' id="#" aria-labelledby="#"', ' aria-labelledby="#"', ' aria-label="#"'},
+    "h2": {' id="#"'},
+    "p": {"", *(f' class="{name}"' for name in ("kicker", "meta", "statement", "lead", "big"))},
+    "div": {"", ' class="pair"', ' class="scroll" role="region" tabindex="0" aria-label="#"'},
+    "th": {' scope="#"', ' scope="#" class="figure"'},
+    "td": {"", ' class="figure"'},
+}
+OF_PAGE: dict[str, dict[str, set[str]]] = {
+    "report.html": {
+        **{tag: {""} for tag in ("code", "pre", "figcaption")},
+        "a": {' class="skip" href="#"', ' href="#"'},
+        "nav": {' aria-label="#"'},
+        "dl": {' class="facts"'},
+        "ul": {"", ' class="plain"'},
+        "tr": {"", ' class="total"'},
+        "span": {' class="whole"'},
+        "figure": {' class="pair"'},
+        "svg": {' aria-hidden="true" focusable="false" xmlns="#" xmlns:xlink="#" version="1.1"'
+                ' class="marks" width="#" height="#" viewBox="#"'},
+    },
+    "participant.html": {
+        **{tag: {""} for tag in ("legend", "details", "summary")},
+        "b": {' data-of="#"'},
+        "span": {"", ' class="key before"', ' class="key after"'},
+        "label": {"", ' for="#"'},
+        "output": {' id="suspect-shown" for="#"'},
+        "fieldset": {' class="choices only-script"'},
+        "p": {*TAGS["p"], ' class="ends" aria-hidden="true"', ' class="only-script"'},
+        "div": {' class="only-script"', ' aria-live="polite"', *TAGS["div"],
+                ' class="figures only-script" id="figures" aria-hidden="true"',
+                ' class="figures only-script" id="figures-joining" aria-hidden="true"'},
+        "th": {*TAGS["th"], ' scope="#" rowspan="#"', ' scope="#" colspan="#"'},
+        "input": {
+            ' id="typed" type="number" inputmode="#" min="#" max="#" step="#" value="#"'
+            ' aria-label="#"', ' id="suspect" type="range" min="#" max="#" step="#" value="#"',
+            *(f' type="radio" name="#" value="#"{on}' for on in ("", " checked")),
+        },
+    },
+}  # fmt: skip
+DRAWN = {"g", "path", "line", "text", "rect", "circle", "defs", "clipPath", "tspan"}
+DRAWING = re.compile(
+    r"(?: (?:transform|class|id|pointer-events|d|x|y|x1|x2|y1|y2|r|cx|cy|width|height|display|fill"
+    r"|opacity|text-anchor|clip-path|stroke(?:-[a-z]+)?|fill-[a-z]+|font-[a-z]+|dx|dy)"
+    r'="[^"<>]*")*'
+)
+FREE = re.compile(  # attributes with any value; the script writes to elements with its own ids
+    r" (aria-label(?:ledby)?|for|scope|data-of|min|max|step|value|name|inputmode|rowspan|colspan"
+    r'|width|height|viewBox|xmlns(?::xlink)?|href|id(?!="(?:typed|suspect|figures|table)))="[^"]*"'
+)
+LINKS = re.compile(r"(?:#[a-z]+|participant\.html)")
+TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")  # letters after it run the other way
+
+
+@cache
+def read_page(name: str, page: str) -> tuple[str, tuple[str, ...]]:
+    """A page without what readers may not see (drawings are seen, and not compared), what is odd.
+
+    Not seen are links that appear by keyboard, what is not printed, what is folded, and what needs
+    the script. Where every tag is one of a report's and is closed, nothing else is hidden.
+    """
+    odd: list[str] = []
+    seen: list[str] = []
+    within: list[tuple[str, bool]] = []  # the tags that are open, and whether they are not seen
+    head, end = HEAD_OF_PAGE.match(page), END_OF_PAGE.search(page)
+    if head is None or sha256(head["style"].encode()) != LOOKS[name]:
+        odd.append("its head and its style sheet")
+    runs = sha256(end["script"].encode()) if end else None
+    named = b64decode(head["runs"] or "").hex() if head else ""
+    if (runs, named) != ((SCRIPT, SCRIPT) if name == "participant.html" else (None, "")):
+        odd.append("its script")
+    start, stop = head.end() if head else 0, end.start() if end else len(page)
+    body = page[start:stop] + (page[end.end() :] if end else "")
+    place, known = 0, TAGS | OF_PAGE[name]
+    for found in TAG.finditer(body.removesuffix("</html>\n")):
+        odd += [body[place : found.start()][:40]] if found.start() != place else []
+        place = found.end()
+        closes, tag, said, alone = found.groups(default="")
+        hidden = any(unseen for _, unseen in within)
+        if closes:
+            odd += [] if within and within.pop()[0] == tag and not said + alone else [found[0]]
+        elif tag:
+            drawn = any(one == "svg" for one, _ in within)
+            if drawn:
+                good = tag in DRAWN and DRAWING.fullmatch(said) is not None
+            else:
+                shape = FREE.sub(r' \1="#"', said)
+                good = not alone and shape in known.get(tag, ())
+                links = re.findall(r' href="([^"]*)"', said)
+                good = good and all(map(LINKS.fullmatch, links))
+                good = good and (tag != "svg" or any(one == "figure" for one, _ in within))
+            odd += [] if good else [found[0]]
+            aside = tag in ("svg", "nav", "details") or '"skip"' in said or "only-script" in said
+            hidden = hidden or aside
+            if not alone and tag != "input":
+                within.append((tag, aside))
+        if not hidden:
+            seen.append(found[0])
+    odd += [] if place == len(body.removesuffix("</html>\n")) and not within else ["its end"]
+    return "".join(seen) if not odd else page, tuple(odd)
+
+
+def check_markup(folder: Path) -> Check:
+    """Pages have a report's style, script and tags, and no others; Markdown has no tag."""
+    turned = TURNS.search(whole_text(folder / "evidence.json")) is not None  # by a name
+    for name in LOOKS:
+        if name == "report.html" or os.path.lexists(folder / name):
+            page, odd = read_page(name, whole_text(folder / name))
+            odd += ("letters that run backwards",) * (TURNS.search(plain(page)) is not None)
+            what = f"{name} has the style, the script and the tags of a report, and no others"
+            good = not odd or (turned and odd[0] == "letters that run backwards")
+            yield good, ": not ".join([what, *(" ".join(one.split()) for one in odd[:1])])
+    text = text_of(folder / "statement.md")
+    links = {*re.findall(r"(?<!\\)\]\(([^)]*)\)", text)} <= {"participant.html"}
+    hidden = "<" in text or re.search(r"^ *\[[^\]]*\]:", text, re.MULTILINE)
+    yield links and not hidden, "statement.md has no tag, no hidden text and no other link"
 
 
 # -- the chain
@@ -1427,6 +1579,8 @@ class Chain:
         self.last: dict[str, Any] | None = None  # of the account
         self.format, self.own = 0, "0" * 64
         self.places: list[int] = []  # of the account's entries, a chain of their own
+        self.restored: list[dict[str, Any]] = []  # from an older copy: entries were lost
+        self.whole: dict[str, Any] | None = None  # the last entry before the first of these
 
     def check(self, rows: list[dict[str, Any]]) -> Check:
         """Every entry hashes to its hash and carries the one before; what it says follows."""
@@ -1445,6 +1599,10 @@ class Chain:
                 good = good and said.get("account") in (None, self.mine)
                 yield good, f"entry {place} of the ledger ({said['kind']})"
                 self.format = said.get("to" if said["kind"] == "upgrade" else "format", self.format)
+                if said["kind"] == "restore":
+                    self.whole = self.whole if self.restored else self.complete_up_to
+                    told = {name: said[name] for name in ("at", "approver", "reason", "lost")}
+                    self.restored.append({"entry": place, **told})
                 if said.get("account") == self.mine:
                     self.places.append(place)
                     if self.format >= 4:
@@ -1470,6 +1628,11 @@ class Chain:
     @property
     def complete_up_to(self) -> dict[str, Any] | None:
         """The last entry up to which nothing of the account can be missing."""
+        return self.whole if self.restored else self.shown_up_to
+
+    @property
+    def shown_up_to(self) -> dict[str, Any] | None:
+        """The last entry up to which every one of the account's that the ledger has is shown."""
         if self.last is None or any(place > self.last["entry"] for place in self.hidden):
             return self.last
         return self.last | {"entry": len(self.hashes), "hash": self.hashes[-1]}
@@ -1490,6 +1653,7 @@ def spending_of(release: dict[str, Any] | None, chain: Chain) -> dict[str, Any]:
         "approved_by": account.approver,
         "head": chain.hashes[-1],
         "entries": len(chain.hashes),
+        "restored": chain.restored,
     }
     if release is None:
         return spending
@@ -1543,6 +1707,27 @@ def check_history(statement: dict[str, Any], account: Account, folder: Path) -> 
     yield shown, f"statement.md and report.html list all {len(ids)} releases and plans"
 
 
+def check_restored(restored: list[dict[str, Any]], folder: Path) -> Check:
+    """Both pages tell that entries were lost, who answered for it and why; so does the verdict."""
+    pages = {name: folder / f"{name}.html" for name in ("report", "participant")}
+    texts = {
+        name: [plain(one) for one in PARAGRAPH.findall(text_of(path))] if restored else []
+        for name, path in pages.items()
+        if name == "report" or os.path.lexists(path)
+    }
+    texts["statement"] = text_of(folder / "statement.md").split("\n")
+    for one in restored:
+        day, who, why = one["at"][:10], one["approver"], one["reason"]
+        where = f"entry {one['entry']} of the ledger"
+        for name, lines in texts.items():
+            written = flat if name == "statement" else str
+            wanted = [day, written(who), written(why), *one["lost"] * (name != "participant")]
+            shown = any(all(words in line for words in wanted) for line in lines)
+            yield shown, f"the page {name} tells that the ledger was restored ({where})"
+        what = f"{where}: it was restored from an older copy ({who}, {day}: {why})"
+        yield None, f"{what}; charges that came before the lost heads may be missing"
+
+
 def sqlite_rows(place: str) -> Rows:
     """The rows of a ledger in a file, all of them, as they are stored."""
     import sqlite3
@@ -1579,10 +1764,14 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
             reports.add(said["manifest"])
         elif place > len(chain.hashes) and mine:
             later += said["kind"] != "report"
+        elif place > len(chain.hashes) and said["kind"] == "restore":
+            what = f"entry {place} of the ledger, after this report: it was restored from an older"
+            yield None, f"{what} copy, and charges may be missing"
     same = [digest for _, _, digest in rows[: len(chain.hashes)]] == chain.hashes
     yield same, "the ledger begins with this chain"
+    mine_or_all = (None, chain.mine)  # what concerns the whole ledger, such as a restore
     hidden = [
-        n for n in chain.hidden if n <= len(bodies) and bodies[n - 1].get("account") == chain.mine
+        n for n in chain.hidden if n <= len(bodies) and bodies[n - 1].get("account") in mine_or_all
     ]
     for place in hidden:
         yield False, f"entry {place} is the account's, and the report leaves it out"
@@ -1598,35 +1787,53 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
         yield None, f"{later} later entries of the account are not in this report"
 
 
+def vouched_up_to(head: str | None, rows: Rows | None, chain: Chain) -> int | None:
+    """The last entry of a chain that a head vouches for, with all before it; None if it is none.
+
+    An entry carries the hash before it; of one that is shown by its hash alone, nobody can tell.
+    One of the account's also carries the hash of the account's one before, and vouches for it.
+    """
+    known = [*chain.hashes, *(digest for _, _, digest in (rows or [])[len(chain.hashes) :])]
+    if head not in known:
+        return None
+    last = min(known.index(head) + 1, len(chain.hashes))
+    first = max((place for place in chain.hidden if place <= last), default=0)
+    own = chain.format >= 4 and any(first < place <= last for place in chain.places)
+    return last if rows is not None or not first or own else None
+
+
+def span(first: int, last: int) -> str:
+    """Entries in words."""
+    return f"entry {last}" if first == last else f"entries {first} to {last}"
+
+
 def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
     """What the folder alone cannot tell; `rows` are the ledger's, if it is there."""
     count, known = len(chain.hashes), rows is not None
+    reach, anew = vouched_up_to(head, rows, chain), "that this chain was not written anew"
     if head is not None and rows is not None and head not in chain.hashes:
         found = any(digest == head for _, _, digest in rows)
         yield found, f"the ledger has the head kept elsewhere, {head}"
     elif head is not None:
         yield head in chain.hashes, f"{HEAD}{head}, is in the chain"
-        if head in chain.hashes and not known:
-            # An entry carries the hash before it; of one that is not shown, nobody can tell.
-            last = chain.hashes.index(head) + 1
-            first = max((place for place in chain.hidden if place <= last), default=0)
-            # One of the account's carries the hash of the one before it, and so vouches for all.
-            vouched = chain.format >= 4 and any(first < place <= last for place in chain.places)
-            if first and not vouched:
-                what = f"the head vouches for entries {first + 1} to {last}"
-                yield None, f"{what}: that those before were not written anew needs the ledger"
+        if head in chain.hashes and reach is None:
+            what = "the head does not vouch for entries that are shown as hashes, nor those before"
+            yield None, f"{anew}: needs the ledger, for {what}"
+    if head is None:  # a ledger can be written anew as a folder can
+        yield None, f"{anew}: needs a head kept elsewhere"
+    elif reach is not None and reach < count:
+        what = f"{span(reach + 1, count)} may have been written anew, or others left out after"
+        yield None, f"{what} entry {reach}, the last that the head vouches for: needs a newer head"
     if known:
         return
     yield None, "the wording and the drawings: that they are the true ones needs the ledger"
-    complete = (chain.complete_up_to or {"entry": 0})["entry"]
+    complete = (chain.shown_up_to or {"entry": 0})["entry"]
     if complete < count:
-        what = f"entries {complete + 1} to {count} are hashes only"
+        what = f"of {span(complete + 1, count)} there are hashes only"
         yield None, f"{what}: that none is the account's needs the ledger"
-    if head is None:
-        yield (
-            None,
-            "that this chain was not written anew: needs a head kept elsewhere or the ledger",
-        )
+    if chain.hidden:
+        what = "that no entry shown as a hash says that the ledger was restored from an older copy"
+        yield None, f"{what}: needs the ledger"
     yield None, f"what was charged after entry {complete}: that needs the ledger"
 
 
@@ -1787,8 +1994,8 @@ def check_participant(
     statement: dict[str, Any], release: dict[str, Any], account: Account, folder: Path
 ) -> Check:
     """Recompute every row that the participant's page can show; its promises are the same."""
-    page = text_of(folder / "participant.html")
-    told = re.findall(r'<script type="application/json" id="table">(.*?)</script>', page)
+    whole, page = (read(folder / "participant.html") for read in (whole_text, text_of))
+    told = re.findall(r'<script type="application/json" id="table">(.*?)</script>', whole)
     yield len(told) == 1, "participant.html has one table"
     table, risk = json.loads(told[0], object_pairs_hook=once), statement["risk"]
     if risk is None:
@@ -1818,11 +2025,12 @@ def check_participant(
     wanted = {"before.chosen", "now.chosen", *(f"{stage}.chosen" for stage in stages)}
     chosen = "in" if central and first_about(statement["promises"]) != "value" else "value"
     good = wanted <= {f"{stage}.{about}" for stage, about, _ in figures}
+    good = good and page.count("<b ") == len(figures)
     for stage, about, text in figures:
         column = about if about != "chosen" else chosen
         most = 30 if stage == "before" else stages[stage][column][29]
         good = good and text == f"{most:g} in 100"
-    good = good and re.findall(r'name="about" value="(\w+)" checked', page) == [chosen]
+    good = good and re.findall(r'name="about" value="(\w+)" checked', whole) == [chosen]
     yield good, "participant.html begins with rows of its table, on what is promised"
 
 
@@ -2161,7 +2369,8 @@ def check_tables(statement: dict[str, Any], folder: Path) -> Check:
         good = not off or any(same_accuracy(off, one, written) for one in three)
         yield good, f"{name}: how far each statistic is off"
         if "history" in statement:
-            good = history_shown(statement["history"], tables, written)
+            whole = [*statement["history"], *statement["spending"]["restored"]]
+            good = history_shown(sorted(whole, key=lambda row: row["entry"]), tables, written)
             yield good, f"{name}: charges and decisions"
 
 
@@ -2287,7 +2496,7 @@ def check_added(statement: dict[str, Any], release: dict[str, Any] | None,
         known.add(f"the sensitive value then at {100 * one['binding']['q']:.3g} %")
     explained = {one for one in strings_in(statement) if SHARE.search(one)} - known
     noted = NOTE.search(whole)
-    page = re.sub(r"<(style|svg)\b.*?</\1>", "", NOTE.sub("</header>", whole), flags=re.DOTALL)
+    page = NOTE.sub("</header>", whole)
     written_text, off = text_of(folder / "statement.md"), statement.get("accuracy") or []
     left = [plain(noted[1])] if noted else []
     for name, shown, tables, written in (
@@ -2350,13 +2559,20 @@ def history_shown(
     history: list[dict[str, Any]], tables: list[list[list[str]]], written: Callable[[str], str]
 ) -> bool:
     """Whether the tables of an account have its charges and decisions, with their amounts."""
+    charged = [row for row in history if row.get("kind") in ("reserve", "slot", "charge", "plan")]
+    decided = [row for row in history if "lost" in row or row["kind"] in DECIDED]
+    first, second = ([one for one in tables if one and len(one[0]) == size] for size in (8, 5))
+    good = any(charges_shown(charged, one, written) for one in first) if charged else not first
+    return good and any(decisions_shown(decided, one, written) for one in second)
+
+
+def charges_shown(
+    charged: list[dict[str, Any]], table: list[list[str]], written: Callable[[str], str]
+) -> bool:
+    """Whether a table has these charges."""
     nothing = dict.fromkeys(("epsilon", "delta", "rho"))
-    charged = [row for row in history if row["kind"] in ("reserve", "slot", "charge", "plan")]
-    decided = [row for row in history if row["kind"] in ("open", "grant", "promise", "withdraw")]
-    sized = {len(one[0]): one for one in reversed(tables) if one}
-    first, second = sized.get(8, []), sized.get(5, [])
-    good = len(first) == len(charged) and len(second) == len(decided)
-    for row, cells in zip(charged, first, strict=False):
+    good = len(table) == len(charged)
+    for row, cells in zip(charged, table, strict=False):
         name, purpose = row.get("release_id") or row.get("plan_id"), written(row["purpose"])
         told = [cells[0], cells[1], cells[2], cells[4]]
         good = good and told == [str(row["entry"]), row["at"][:10], name, purpose]
@@ -2364,7 +2580,15 @@ def history_shown(
         good = good and same_figures(cells[7], row["spent"])
         slot = str(row["slot"]) if row["kind"] == "slot" else ""
         good = good and re.findall(r"(?<!\w)\d+(?!\w)", cells[3]) == [slot] * bool(slot)
-    for row, cells in zip(decided, second, strict=False):
+    return good
+
+
+def decisions_shown(
+    decided: list[dict[str, Any]], table: list[list[str]], written: Callable[[str], str]
+) -> bool:
+    """Whether a table has these decisions."""
+    good = len(table) == len(decided)
+    for row, cells in zip(decided, table, strict=False):
         who = [row.get(name) for name in ("approver", "reason")]
         told = ["–" if one is None else written(one) for one in who]
         good = good and [cells[0], cells[1], *cells[3:]] == [
@@ -2374,6 +2598,9 @@ def history_shown(
         ]
         good = good and ("add" not in row or same_figures(cells[2], row["add"]))
     return good
+
+
+DECIDED = ("open", "grant", "promise", "withdraw")
 
 
 def mechanism_row(call: dict[str, Any]) -> list[str]:
@@ -2529,6 +2756,7 @@ class Report:
         self.folder, self.head, self.ledger = folder, head, ledger
         self.findings: list[Finding] = []
         self.chain: Chain | None = None
+        self.reach: int | None = None  # of the head
 
     def note(self, what: str, check: Check) -> bool:
         """Run one check; what cannot be read is a problem, and never ends the examination."""
@@ -2565,6 +2793,7 @@ class Report:
             return
         statement, evidence, release = said["statement"], said["evidence"], said.get("release")
         self.note("JSON", check_written(folder, ("statement.json", "evidence.json")))
+        self.note("a page", check_markup(folder))
         self.note("the statement", check_keys(statement, evidence, release is not None))
         if release is not None:
             self.note("a released file", check_files(statement, folder))
@@ -2575,6 +2804,7 @@ class Report:
             return
         chain, account = self.chain, self.chain.account
         self.note("the account", check_account(statement, release, evidence, chain, folder))
+        self.note("a lost entry", check_restored(chain.restored, folder))
         self.note("beliefs", check_beliefs(statement, release or {}, account))
         self.note("beliefs", check_learned(statement, account))
         self.note("a text", check_shown(statement, folder))
@@ -2591,7 +2821,9 @@ class Report:
         held: list[Rows] = []
         if self.ledger is not None and self.note("the ledger", self.rows_into(held)):
             self.note("an entry of the ledger itself", check_ledger(held[0], chain, folder))
-        self.note("the head", check_outside(self.head, held[0] if held else None, chain))
+        rows = held[0] if held else None
+        self.reach = vouched_up_to(self.head, rows, chain)
+        self.note("the head", check_outside(self.head, rows, chain))
 
     def rows_into(self, held: list[Rows]) -> Check:
         """Read the ledger itself; a wrong path says nothing of the folder."""
@@ -2617,11 +2849,13 @@ class Report:
         unproven = [f.what for f in self.findings if f.good is None]
         sound = self.chain is not None and not problems
         bound = any(f.good and f.what == RECORDED for f in self.findings)
-        verdict, following = verdict_of(problems, kept, promises.count(None), bound)
+        lost = self.chain is not None and bool(self.chain.restored)
+        verdict, following = verdict_of(problems, kept, promises.count(None), bound, lost)
         return {
             "verified": not problems,
             "promise_kept": kept,
             "complete_up_to": self.chain.complete_up_to if sound and self.chain else None,
+            "vouched_up_to": self.reach if sound else None,
             "unproven": unproven,
             "problems": problems,
             "verdict": verdict,
@@ -2630,20 +2864,26 @@ class Report:
 
 
 def verdict_of(
-    problems: list[str], kept: bool | None, unproven: int = 0, bound: bool = False
+    problems: list[str],
+    kept: bool | None,
+    unproven: int = 0,
+    bound: bool = False,
+    lost: bool = False,
 ) -> tuple[str, str | None]:
     """What was found in a sentence or two, and what to do next if something is wrong.
 
-    Words are `bound` by the hash of the manifest that the ledger holds, and by nothing else.
+    Words are `bound` by the hash of the manifest that the ledger holds, and by nothing else. Where
+    entries were `lost`, promises are kept by what is left.
     """
     named = "1 promise" if unproven == 1 else f"{unproven} promises"
     left = f" {named} could be neither shown nor refuted: marked ?." if unproven else ""
     agrees = "everything" if bound else "every figure that was checked"
     left += "" if bound else UNCHECKED
+    left += MISSING if lost else ""
     unread = [one for one in problems if one.startswith(UNREAD)]
     if unread:
         others = [one for one in problems if one not in unread]
-        rest, following = verdict_of(others, kept, unproven)
+        rest, following = verdict_of(others, kept, unproven, lost=lost)
         what = f"{unread[0][0].upper()}{unread[0][1:]}."
         if others:
             return f"{rest} {what}", following
@@ -2669,9 +2909,16 @@ def examined(
     folder: Path, head: str | None = None, ledger: Callable[[], Rows] | None = None
 ) -> Report:
     """Examine the report in a folder; with a ledger, each of its entries too."""
-    report = Report(folder, head, ledger)
+    report = Report(folder, None if head is None else "".join(head.split()).lower(), ledger)
     report.examine()
     return report
+
+
+def no_head(head: str | None) -> str | None:
+    """Why a text is no head, in one sentence; None if it is one, or none was given."""
+    if head is None or re.fullmatch("[0-9a-fA-F]{64}", "".join(head.split())):
+        return None
+    return f"{head!r} is not a head: a head is 64 hexadecimal digits, all of them."
 
 
 def no_report(folder: Path) -> str | None:
@@ -2707,9 +2954,19 @@ def lines_of(report: Report, everything: bool = False) -> Iterator[str]:
         agree = sum(one.good is True for one in findings if one not in shown)
         yield f"{agree} other checks agree; --all shows them."
     if answer["complete_up_to"]:
-        yield "The account is complete up to entry {entry}, {hash}.".format(
-            **answer["complete_up_to"]
-        )
+        yield complete_line(answer["complete_up_to"], answer["vouched_up_to"])
+
+
+def complete_line(last: dict[str, Any], reach: int | None) -> str:
+    """Up to where the account is complete, and how far a head vouches for that."""
+    entry, digest = last["entry"], last["hash"]
+    told = f"The account is complete up to entry {entry}, {digest}"
+    if reach is None:
+        return f"{told}, if this chain was not written anew."
+    if reach >= entry:
+        return f"{told}."
+    up_to = f"the head vouches for the entries up to {reach}"
+    return f"{told}, if nobody wrote {span(reach + 1, entry)} anew: {up_to}."
 
 
 def worth_saying(one: Finding) -> bool:
@@ -2734,7 +2991,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args(arguments)
     folder, place = given.report or given.folder, given.ledger
-    if (why := no_report(folder)) is not None:
+    if (why := no_report(folder) or no_head(given.head)) is not None:
         sys.stderr.write(printable(why) + "\n")
         if given.json:
             error = {"code": "input", "message": why, "next": None}

@@ -14,7 +14,13 @@ from typing import Any
 from discreet.reports.facts import Statement, purpose_of
 from discreet.statements import compared_lines, gaussian_lines, learned_lines, promise_lines
 from discreet.statements.presenter import someone
-from discreet.statements.tables import flat, joining_table, lines_of, tables_of
+from discreet.statements.tables import (
+    flat,
+    joining_table,
+    lines_of,
+    restored_lines,
+    tables_of,
+)
 from discreet.words import say
 
 # The sections of the statement that are lines, with the labels of these.
@@ -47,7 +53,8 @@ def markdown(statement: Statement, later: str = "") -> str:
     title = "title" if statement.release_id else "account_title"
     lines = [f"# {flat(say(f'statements.{title}', purpose=purpose_of(facts)))}", ""]
     compared = map(flat, compared_lines(facts["promises"], facts["learned"]))
-    for line in (*promise_lines(facts["promises"]), *compared):
+    lost = restored_lines(facts["spending"]["restored"])
+    for line in (*promise_lines(facts["promises"]), *lost, *compared):
         lines += [line, ""]
     for paragraph in filter(None, (*facts["texts"]["public"].split("\n\n"), later)):
         lines += [flat(paragraph), ""]

@@ -202,6 +202,23 @@ def promise_lines(promises: Sequence[Facts], *, plain: bool = False) -> list[str
     return lines
 
 
+def restored_lines(
+    restored: Sequence[Facts], *, plain: bool = False, told: str = "line"
+) -> list[str]:
+    """Return that entries of the ledger were lost, a line for each time; in Markdown, or plain."""
+    written = str if plain else flat
+    return [
+        say(
+            f"statements.restored.{told}",
+            entry=one["entry"],
+            at=str(one["at"])[:10],
+            lost=", ".join(one["lost"]),
+            **{name: written(one[name]) for name in ("approver", "reason")},
+        )
+        for one in restored
+    ]
+
+
 def compared(promises: Sequence[Promise], unit: str, where: str = "account") -> str:
     """Say how the figures beside promises compare with them: what is promised, and what is not."""
     if not promises:
@@ -439,11 +456,14 @@ def _releases(facts: Facts) -> Table:
 
 
 def _decisions(facts: Facts) -> Table:
-    """Who opened the account, raised its cap, made and withdrew a promise, and why."""
+    """Who opened the account, raised its cap, made and withdrew a promise, and why.
+
+    Also who answered for lost entries of the ledger.
+    """
     sentences = {one["id"]: one["sentence"] for one in facts["promises"]}
-    rows = []
-    for row in facts["history"]:
-        if row["kind"] in ("open", "grant", "promise", "withdraw"):
+    rows, lost = [], [row | {"kind": "restore"} for row in facts["spending"]["restored"]]
+    for row in sorted((*facts["history"], *lost), key=lambda row: int(row["entry"])):
+        if row["kind"] in ("open", "grant", "promise", "withdraw", "restore"):
             values = {"sentence": sentences.get(row.get("promise_id"))}
             values |= {"add": stated_limit(row["add"])} if "add" in row else {}
             what = say(f"statements.history.{row['kind']}", **values)

@@ -93,7 +93,8 @@ def sheet(name: str, ledger: Ledger, account: str = "") -> Sheet:
     accounts = [one for one in ledger.accounts() if account in ("", one.name)]
     if account and not accounts:
         raise InputError("web.ledger.no_account", account=account[:100], name=name)
-    return Sheet(name, ledger, accounts, ledger.entries(account or None)[::-1], ledger.head)
+    entries = ledger.show(account).listed if account else ledger.entries()
+    return Sheet(name, ledger, accounts, entries[::-1], ledger.head)
 
 
 def pictures(shown: Sheet) -> list[tuple[str, str, dict[str, Any]]]:
