@@ -27,7 +27,7 @@ from discreet.statements.presenter import accuracy_lines, amount_text
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
-    from discreet.releases import Preview
+    from discreet.releases import Preview, Spec
     from discreet.releases.source import Source
 
 TEMPLATE = catalogue().file("release.yaml").read_text(encoding="utf-8")
@@ -121,21 +121,23 @@ def release(
     as_json: Json = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
-    from discreet.releases import Preview, Repeat, release
+    from discreet.releases import Preview, Repeat, load, release
 
     if plan is not None and not next_slot:
         raise InputError("cli.plan_without_next")
     draw = charted(png, "error_chart")
     if png is not None and not dry_run:
         raise InputError("cli.png_without_dry_run")
+    spec = load(file, keys_from=keys_from, changes=changes_in(set_, source))
     if as_opendp is not None:
-        _write_script(file, as_opendp, keys_from, as_json)
+        if next_slot or key is not None or retry:
+            raise InputError("cli.script_of_plan")
+        _write_script(spec, as_opendp, as_json)
         return
     run: dict[str, Any] = {"plan_id": plan, "next_slot": next_slot, "key": key, "retry": retry}
-    run |= {"keys_from": keys_from, "changes": changes_in(set_, source)}
     asks = not yes and at_terminal()
     made = release(
-        file,
+        spec,
         dry_run=dry_run,
         confirm=yes or asks,  # what is asked before the charge names earlier runs, too
         say=_tell,
@@ -155,11 +157,10 @@ def release(
         emit(said, _release_lines(said), as_json)
 
 
-def _write_script(file: Path, path: Path, keys_from: Path | None, as_json: bool) -> None:
-    from discreet.releases import load
+def _write_script(spec: Spec, path: Path, as_json: bool) -> None:
     from discreet.releases.script import opendp_script, write_script
 
-    write_script(opendp_script(load(file, keys_from=keys_from)), path)
+    write_script(opendp_script(spec), path)
     where = str(path.resolve())
     lines = [say("cli.release.script", file=where)]
     emit({"release_id": None, "dry_run": True, "files": [where]}, lines, as_json)
