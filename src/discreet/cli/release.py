@@ -27,7 +27,7 @@ from discreet.statements.presenter import accuracy_lines, amount_text
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
-    from discreet.releases import Preview, Spec
+    from discreet.releases import Preview
     from discreet.releases.source import Source
 
 TEMPLATE = catalogue().file("release.yaml").read_text(encoding="utf-8")
@@ -121,28 +121,29 @@ def release(
     as_json: Json = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
-    from discreet.releases import Preview, Repeat, load, release
+    from discreet.releases import Preview, Repeat, release
 
     if plan is not None and not next_slot:
         raise InputError("cli.plan_without_next")
     draw = charted(png, "error_chart")
     if png is not None and not dry_run:
         raise InputError("cli.png_without_dry_run")
-    spec = load(file, keys_from=keys_from, changes=changes_in(set_, source))
+    read: dict[str, Any] = {"keys_from": keys_from, "changes": changes_in(set_, source)}
     if as_opendp is not None:
         if next_slot or key is not None or retry:
             raise InputError("cli.script_of_plan")
-        _write_script(spec, as_opendp, as_json)
+        _write_script(file, as_opendp, read, as_json)
         return
     run: dict[str, Any] = {"plan_id": plan, "next_slot": next_slot, "key": key, "retry": retry}
     asks = not yes and at_terminal()
     made = release(
-        spec,
+        file,
         dry_run=dry_run,
         confirm=yes or asks,  # what is asked before the charge names earlier runs, too
         say=_tell,
         progress=progress if sys.stderr.isatty() else None,
         before_charge=_asked if asks else _unasked,
+        **read,
         **run,
     )
     said = made.to_dict()
@@ -157,10 +158,10 @@ def release(
         emit(said, _release_lines(said), as_json)
 
 
-def _write_script(spec: Spec, path: Path, as_json: bool) -> None:
+def _write_script(file: Path, path: Path, read: dict[str, Any], as_json: bool) -> None:
     from discreet.releases.script import opendp_script, write_script
 
-    write_script(opendp_script(spec), path)
+    write_script(opendp_script(file, **read), path)
     where = str(path.resolve())
     lines = [say("cli.release.script", file=where)]
     emit({"release_id": None, "dry_run": True, "files": [where]}, lines, as_json)
