@@ -48,6 +48,23 @@ SOUND: dict[str, dict[str, Any]] = {
             },
         ],
     },
+    "more groups allowed than there are": {
+        "protect": {"unit": "person", "column": "person", "rows": 20, "rows_per_group": 2},
+        "budget": {"epsilon": 0.5},
+        "cut": {"rows": 30},
+        "statistics": [
+            {"count": "rows", **COUNTY},
+            {"count": "units", **COUNTY},
+            {"count": "units", "by": ["sex"], "keys": {"sex": ["w"]}},
+            {"mean": "cost", **COST, **COUNTY},
+            {"median": "cost", "bounds": [0, 4], "resolution": 4, **COUNTY},
+            {
+                "count": "rows",
+                "margins": [["county", "sex"]],
+                "keys": {**COUNTY["keys"], "sex": ["w", "m"]},
+            },
+        ],
+    },
     "quantiles chosen at once": {
         "protect": PERSON,
         "budget": {"epsilon": 0.5},

@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from discreet.errors import InputError, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger import Ledger
 from discreet.releases import release
@@ -313,9 +314,29 @@ def test_the_command_writes_it_and_spends_nothing(folder: Path) -> None:
     assert str(folder) not in (folder / "it.py").read_text()
 
 
-def test_a_script_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    from discreet.errors import InputError
+def test_the_command_writes_the_release_that_flags_ask_for(folder: Path) -> None:
+    from discreet.cli import _app
 
+    spec = _spec({"epsilon": 1.0}, source="gone.csv", statistics=STATISTICS[:1])
+    (folder / "spec.yaml").write_text(json.dumps(spec))
+
+    def run(*flags: str) -> Any:
+        script = ("--as-opendp", str(folder / "it.py"))
+        return CliRunner().invoke(_app, ["release", str(folder / "spec.yaml"), *script, *flags])
+
+    source = ("--source", str(folder / "data.csv"))
+    assert isinstance(run().exception, SpecError)  # there is no such file
+    assert isinstance(run(*source, "--set", "nonsense=1").exception, SpecError)
+    assert isinstance(run(*source, "--key", "2026-11").exception, InputError)
+    assert not (folder / "it.py").exists()
+    assert run(*source, "--set", "budget.epsilon=0.001").exit_code == 0
+    text = (folder / "it.py").read_text()
+    assert f"#   spends:   {PureDP(0.001)}" in text
+    changes = {"source": str(folder / "data.csv"), "budget.epsilon": 0.001}
+    assert opendp_script(folder / "spec.yaml", changes=changes) == text
+
+
+def test_a_script_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         write_script("x", tmp_path / "no" / "where.py")
 

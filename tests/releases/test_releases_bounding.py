@@ -54,8 +54,12 @@ def tables(draw: Any, most: int = 20) -> list[Row]:
     return list(zip(units, groups, costs, order, strict=True))
 
 
+def _over_all(R: int, G: int, c: int, adjacency: str = "add-remove") -> Contribution:
+    return Contribution.of(R, G, c, adjacency=adjacency, grouped=True).over(len(GROUPS))
+
+
 bounds_of = st.builds(
-    lambda R, G, c, adjacency: Contribution.of(R, G, c, adjacency=adjacency, grouped=True),
+    _over_all,
     st.integers(1, 6),
     st.integers(1, 4),
     st.integers(1, 4),
@@ -136,7 +140,7 @@ def _rule(rows: list[Row], R: int, G: int, c: int) -> set[int]:
 def test_the_engine_keeps_what_the_rule_keeps(
     G: int, worlds: list[list[Row]], R: int, c: int
 ) -> None:
-    bounds = Contribution.of(R, G, c, adjacency="add-remove", grouped=True)
+    bounds = _over_all(R, G, c)
     assert _kept(worlds, bounds) == [_rule(world, R, G, c) for world in worlds]
 
 
@@ -146,7 +150,7 @@ def test_the_engine_keeps_what_the_rule_keeps(
 @given(st.lists(tables(), min_size=5, max_size=5), st.integers(1, 6), st.integers(1, 4))
 def test_the_other_way_keeps_the_same_rows(G: int, worlds: list[list[Row]], R: int, c: int) -> None:
     """Where few units have many rows: all rows, less theirs, plus what they keep."""
-    bounds = Contribution.of(R, G, c, adjacency="add-remove", grouped=True)
+    bounds = _over_all(R, G, c)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duckdb, "LARGE", 0)
         patch.setattr(duckdb, "ONE_UNIT_IN", 1)
@@ -165,7 +169,7 @@ def test_the_other_way_keeps_the_same_rows(G: int, worlds: list[list[Row]], R: i
 @given(st.lists(tables(), min_size=5, max_size=5), st.integers(1, 6))
 def test_sorted_keys_keep_the_same_rows(apart: int, worlds: list[list[Row]], R: int) -> None:
     """Where units are whole numbers: one sort of unit, priority and payload in one integer."""
-    bounds = Contribution.of(R, R, R, adjacency="add-remove", grouped=True)
+    bounds = _over_all(R, R, R)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(duckdb, "LARGE", 0)
         patch.setattr(duckdb, "MOST_SHARE", -1.0)
@@ -188,7 +192,7 @@ def test_units_divided_among_places_keep_the_same_rows(
     waiting: str, worlds: list[list[Row]], R: int
 ) -> None:
     """Where units are texts, or too far apart for one integer, or all rows do not fit."""
-    bounds = Contribution.of(R, R, R, adjacency="add-remove", grouped=True)
+    bounds = _over_all(R, R, R)
     with pytest.MonkeyPatch.context() as patch:
         taken = _placed(patch, waiting)
         small = Number("bit", 0, 2**20, Fraction(1))

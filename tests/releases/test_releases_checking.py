@@ -168,6 +168,8 @@ def test_a_key_is_set_by_its_path(spec: Path, key: str, value: object, found: An
     assert load(spec, changes={key: value}).changes == {key: value}
     assert found(load(load(spec), changes={key: value}))
     assert load(spec).changes == {}
+    twice = load(load(spec, changes={key: value}), changes={"purpose": "again"})
+    assert twice.changes == {key: value, "purpose": "again"}
 
 
 @pytest.mark.parametrize("key", ["statistics.0.weight", "statistics.3", "purpose.x", "", "a..b"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from operator import sub
 
 import pytest
 from hypothesis import given, settings
@@ -47,6 +48,38 @@ def test_sensitivities_are_the_largest_there_are(
     largest_square = max(sum(n * n for n in v) for v in pairs)
     assert largest_l1 == bounds.l1(size)
     assert largest_square == bounds.l2_squared(size, signed=signed)
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+@pytest.mark.parametrize("signed", [False, True])
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
+@given(
+    limits=st.tuples(st.integers(1, 7), st.integers(1, 7), st.integers(1, 4)),
+    cells=st.integers(1, 3),
+    once=st.booleans(),
+)
+def test_over_public_cells_they_are_the_largest_there_are(
+    adjacency: str, signed: bool, limits: tuple[int, int, int], cells: int, once: bool
+) -> None:
+    declared = Contribution.of(*limits, adjacency=adjacency, grouped=True)
+    bounds = declared.over(cells)
+    rows, groups, deep = (declared.rows, declared.groups, declared.rows_per_group)
+    if once:
+        bounds, deep, rows = bounds.once_per_group(), 1, min(rows, groups)
+    vectors = [
+        tuple(n * end for n, end in zip(counts, ends, strict=True))
+        for counts in product(range(deep + 1), repeat=cells)
+        if sum(counts) <= rows and sum(map(bool, counts)) <= groups
+        for ends in product((-1, 1) if signed else (1,), repeat=cells)
+    ]
+    l1 = max(sum(map(abs, v)) for v in vectors)
+    square = max(sum(n * n for n in v) for v in vectors)
+    if adjacency == "replace":
+        apart = [tuple(map(sub, x, y)) for x in vectors for y in vectors]
+        assert max(sum(map(abs, v)) for v in apart) <= bounds.l1() == 2 * l1
+        assert max(sum(n * n for n in v) for v in apart) <= bounds.l2_squared(signed=signed)
+    else:
+        assert (l1, square) == (bounds.l1(), bounds.l2_squared(signed=signed))
 
 
 def test_units_count_once_in_a_group() -> None:

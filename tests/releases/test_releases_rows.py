@@ -9,7 +9,7 @@ import math
 import random
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -29,6 +29,7 @@ from discreet.releases.engines import opened
 from discreet.releases.engines.base import Counting, KeySet, Number, Query, Summing
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.formula import parse, resolve
+from discreet.releases.planning import plan_of
 from discreet.releases.rows import joined, shaped
 from discreet.releases.spec import load
 from soaking import chequered, examples
@@ -548,7 +549,11 @@ def _shapes(draw: Any) -> dict[str, Any]:
 
 VALUES = (NUMBERS, NUMBERS, TEXTS, DAYS, TRUTHS)
 ROW = st.tuples(*map(st.sampled_from, VALUES))
-BOUNDS = (st.sampled_from([1, 2, 3]), st.booleans())
+Limits: TypeAlias = tuple[int, int | None, int | None]
+BOUNDS = (
+    st.tuples(st.sampled_from([1, 2, 3, 20]), *[st.sampled_from([None, 1, 2, 20])] * 2),
+    st.booleans(),
+)
 
 
 @settings(max_examples=examples(48), deadline=None)
@@ -559,9 +564,9 @@ BOUNDS = (st.sampled_from([1, 2, 3]), st.booleans())
     *BOUNDS,
 )
 def test_no_unit_passes_its_sensitivity(
-    shape: dict[str, Any], base: list[Any], added: list[Any], rows: int, grouped: bool
+    shape: dict[str, Any], base: list[Any], added: list[Any], limits: Limits, grouped: bool
 ) -> None:
-    assert _compare(shape, base, added, rows, grouped) in (0, 6)
+    assert _compare(shape, base, added, limits, grouped) in (0, 6)
 
 
 @pytest.mark.soak
@@ -574,21 +579,21 @@ def test_no_unit_passes_its_sensitivity_at_length(part: int) -> None:
     @seed(part)
     @settings(max_examples=examples(120), deadline=None, derandomize=False, database=None)
     @given(*shapes)
-    def compare(shape: dict[str, Any], number: int, rows: int, grouped: bool) -> None:
+    def compare(shape: dict[str, Any], number: int, limits: Limits, grouped: bool) -> None:
         chance = random.Random(number)  # noqa: S311
 
         def drawn(size: int) -> list[Any]:
             return [tuple(map(chance.choice, VALUES)) for _ in range(size)]
 
         added = [drawn(chance.randrange(7)) for _ in range(100)]
-        compared.append(_compare(shape, drawn(20), added, rows, grouped))
+        compared.append(_compare(shape, drawn(20), added, limits, grouped))
 
     compare()
     assert sum(compared) > 10_000
 
 
 def _compare(
-    shape: dict[str, Any], others: list[Any], added: list[list[Any]], rows: int, grouped: bool
+    shape: dict[str, Any], others: list[Any], added: list[list[Any]], limits: Limits, grouped: bool
 ) -> int:
     """The data without a unit, for each in turn, and with one more; all in one table, by number.
 
@@ -610,36 +615,62 @@ def _compare(
     columns = zip(*table, strict=True)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds.values(), strict=True)]
     data = pa.table(arrays, names=list(kinds))
-    protect: dict[str, Any] = {"unit": "partition", "column": ["set", "who"], "rows": rows}
-    if "per_unit" in shape:
-        del protect["rows"]
+    protect: dict[str, Any] = {"unit": "partition", "column": ["set", "who"]}
+    if "per_unit" not in shape:
+        protect |= zip(("rows", "groups", "rows_per_group"), limits, strict=True)
     try:
         spec = load(_spec(protect=protect, **shape))
         engine = shaped(DuckDB.of(data), spec)
     except SpecError as refused:
         assert "deep" in str(refused)  # computations nested too deeply, by the formulas alone
         return 0
-    bounds = spec.protect.contribution(grouped=grouped)
     numbers = tuple(map(str, range(len(sets))))
     bands = ("-1-0", "0-5", "5+") if "per_unit" not in shape else ("0-1", "1-2", "2+")
     keys = tuple(itertools.product(numbers, bands)) if grouped else tuple((n,) for n in numbers)
     field = Number("v", -4, 10, Fraction(1))
     cells = KeySet(("set", "band") if grouped else ("set",), keys)
-    query = Query(("set", "who"), cells, bounds, (Counting("n"), Summing("s", field)))
-    found: Any = engine.measure(query)
-    engine.close()
     width = len(keys) // len(sets)
-    for name, size in (("n", 1), ("s", 10)):
+    bounds = spec.protect.contribution(grouped=grouped).over(width)
+    unit, once = ("set", "who"), bounds.once_per_group()
+    found: Any = engine.measure(
+        Query(unit, cells, bounds, (Counting("n"), Summing("s", field)))
+    ) | engine.measure(Query(unit, cells, once, (Counting("units"),)))
+    engine.close()
+    for name, size, most in (("n", 1, bounds), ("s", 10, bounds), ("units", 1, once)):
         whole, *parts = (found[name][i * width : (i + 1) * width] for i in range(len(sets)))
         for number, part in enumerate(parts):
-            moved = sum(abs(a - b) for a, b in zip(whole, part, strict=True))
-            assert moved <= bounds.l1(size), (name, number)
+            moved = [a - b for a, b in zip(whole, part, strict=True)]
+            assert sum(map(abs, moved)) <= most.l1(size), (name, number)
+            assert sum(n * n for n in moved) <= most.l2_squared(size, signed=True), (name, number)
     return len(sets) - 1
 
 
 def test_the_contribution_of_a_unit_is_what_the_plan_prints(tmp_path: Path) -> None:
     spec = load(_spec(where="age > 3"), folder=tmp_path)
     assert spec.protect.contribution(grouped=False) == Contribution(3, 1, 3)
+
+
+def test_a_unit_touches_no_more_cells_than_there_are() -> None:
+    """Rows are limited to 20, and so by default are groups."""
+    age = {"by": ["age"], "keys": {"age": list("12345")}}
+    one = {"by": ["region"], "keys": {"region": ["a"]}}
+    cost = {"bounds": [0, 10], "resolution": 1}
+    statistics: list[dict[str, Any]] = [
+        {"count": "units", **age},
+        {"count": "units", **one},
+        {"count": "rows", **age},
+        {"sum": "cost", **cost, **one},
+        {"count": "units", "margins": [["age"], ["region"]], "keys": age["keys"] | one["keys"]},
+        {"count": "units", "by": ["age"], "keys": {"discover": {"delta": 1e-6}}, "name": "found"},
+    ]
+    kinds = dict.fromkeys(("person", "age", "region"), "text") | {"cost": "number"}
+    for deep, found in ((None, [5, 1, 20, 200, 5, 20]), (2, [5, 1, 10, 20, 5, 20])):
+        protect = {"unit": "person", "column": "person", "rows": 20, "rows_per_group": deep}
+        plan = plan_of(load(_spec(*statistics, protect=protect)), kinds)
+        most = {call.asked.statistic: int(call.asked.part.l1) for call in plan.pricing.calls}
+        assert list(most.values()) == found
+        groups = [one["groups"] for one in plan.to_dict()["contributions"].values()]
+        assert groups == [5, 1, 5, 1, 5, 20]
 
 
 @pytest.mark.parametrize("change", [{"sample": {"rate": 0.5}}, {"per_unit": {"n": "count"}}])

@@ -17,7 +17,7 @@ import yaml
 from typer.testing import CliRunner
 
 from discreet.cli import release as release_command
-from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.errors import BudgetExceeded, DataError, InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Amount, Ledger
 from discreet.ledger.plans import LostRelease, equal_part
@@ -71,6 +71,53 @@ def test_the_same_key_finds_the_stored_release_and_draws_nothing(
     assert second.release_id != first.release_id
     assert shown(tmp_path / "out") == {first.release_id, second.release_id}
     assert "\n" not in repr(again)
+
+
+@pytest.mark.parametrize("planned", [True, False])
+def test_a_repeat_whose_files_are_elsewhere_is_refused(
+    run: Callable[..., Any],
+    ledger: Ledger,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    planned: bool,
+) -> None:
+    """It ended with exit code 0 and no files, which a job takes for something to publish."""
+    how = {"key": "2026-01"} | ({"plan_id": request.getfixturevalue("plan")} if planned else {})
+    first = run(**how)
+    head, kept = ledger.head, tmp_path / "kept"
+    (tmp_path / "out" / first.release_id).rename(kept)
+    look = run(**how, dry_run=True)
+    with pytest.raises(PolicyError, match="never drawn twice") as refused:
+        run(**how)
+    for one in (look.refused, refused.value):
+        assert isinstance(one, PolicyError)
+        assert one.exit_code == 4
+        assert f"Copy the folder {first.release_id}" in str(one.next)
+    assert ledger.head == head
+    kept.rename(tmp_path / "out" / first.release_id)
+    assert run(**how).files == first.files
+
+
+def test_nobody_waits_for_a_run_that_ended(
+    run: Callable[..., Any], people: pa.Table, plan: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same key waited half a minute for a run that had failed on its data."""
+    said: list[str] = []
+
+    def failing(*_: Any, **__: Any) -> Any:
+        raise DataError("releases.plan.no_groups", column="region")
+
+    with monkeypatch.context() as patched:
+        patched.setitem(release.__globals__, "draw", failing)
+        for how in ({"plan_id": plan, "key": "2026-01"}, {"plan_id": plan, "key": "2026-02"}):
+            with pytest.raises(DataError):
+                run(**how)
+    monkeypatch.setattr("time.sleep", lambda _: pytest.fail("it waits"))
+    for key in ("2026-01", "2026-01", "2026-02"):
+        with pytest.raises(LostRelease):
+            run(plan_id=plan, key=key, say=said.append)
+    assert said == []
+    assert isinstance(run(plan_id=plan, key="2026-01", retry=True), Release)
 
 
 def test_a_slot_is_taken_though_the_promise_it_was_planned_under_was_withdrawn(
@@ -423,7 +470,7 @@ def test_two_runs_on_one_key_make_one_draw(
     assert shown(tmp_path / "out") == {mine.release_id}
 
 
-def test_a_key_released_on_another_host_is_found_without_its_files(
+def test_a_key_released_on_another_host_is_refused_without_its_files(
     spec: dict[str, Any], people: pa.Table, ledger: Ledger, plan: str, tmp_path: Path
 ) -> None:
     spec["ledger"] = f"sqlite:///{tmp_path / 'ledger.db'}"
@@ -431,13 +478,9 @@ def test_a_key_released_on_another_host_is_found_without_its_files(
     one.mkdir()
     two.mkdir()
     made = release(spec, data=people, folder=one, plan_id=plan, key="2026-01")
-    said: list[str] = []
-    found = release(spec, data=people, folder=two, plan_id=plan, key="2026-01", say=said.append)
     assert isinstance(made, Release)
-    assert isinstance(found, Repeat)
-    assert (found.release_id, found.files, found.statement) == (made.release_id, (), None)
-    assert found.spent == made.spent
-    assert "not in this output folder" in said[-1]
+    with pytest.raises(PolicyError, match=f"{made.release_id}, and its files are not in"):
+        release(spec, data=people, folder=two, plan_id=plan, key="2026-01")
 
 
 def test_files_that_were_changed_are_not_given_out_again(

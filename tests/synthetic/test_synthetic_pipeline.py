@@ -307,6 +307,9 @@ def test_a_person_with_many_records_counts_only_as_allowed(tmp_path):
     made = synthesize(spec, data=many, dry_run=True)
     assert made.synthesizer == Synthesizer.of(20.0, n_synthetic=300, cells=9, records=2)
     assert counted(spec, many).sum() == 6
+    protect |= {"rows": 20, "rows_per_group": 1}  # one record in each of nine cells
+    spec = load(words(source=None, protect=protect), folder=tmp_path)
+    assert synthesize(spec, data=many, dry_run=True).synthesizer.records == 9
 
 
 @pytest.mark.parametrize("kind", ["csv", "duckdb", "arrow", "pandas", "polars"])

@@ -128,11 +128,13 @@ def release(
     draw = charted(png, "error_chart")
     if png is not None and not dry_run:
         raise InputError("cli.png_without_dry_run")
+    read: dict[str, Any] = {"keys_from": keys_from, "changes": changes_in(set_, source)}
     if as_opendp is not None:
-        _write_script(file, as_opendp, keys_from, as_json)
+        if next_slot or key is not None or retry:
+            raise InputError("cli.script_of_plan")
+        _write_script(file, as_opendp, read, as_json)
         return
     run: dict[str, Any] = {"plan_id": plan, "next_slot": next_slot, "key": key, "retry": retry}
-    run |= {"keys_from": keys_from, "changes": changes_in(set_, source)}
     asks = not yes and at_terminal()
     made = release(
         file,
@@ -141,6 +143,7 @@ def release(
         say=_tell,
         progress=progress if sys.stderr.isatty() else None,
         before_charge=_asked if asks else _unasked,
+        **read,
         **run,
     )
     said = made.to_dict()
@@ -155,11 +158,10 @@ def release(
         emit(said, _release_lines(said), as_json)
 
 
-def _write_script(file: Path, path: Path, keys_from: Path | None, as_json: bool) -> None:
-    from discreet.releases import load
+def _write_script(file: Path, path: Path, read: dict[str, Any], as_json: bool) -> None:
     from discreet.releases.script import opendp_script, write_script
 
-    write_script(opendp_script(load(file, keys_from=keys_from)), path)
+    write_script(opendp_script(file, **read), path)
     where = str(path.resolve())
     lines = [say("cli.release.script", file=where)]
     emit({"release_id": None, "dry_run": True, "files": [where]}, lines, as_json)

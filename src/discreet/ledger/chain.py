@@ -291,8 +291,7 @@ class Chain:
             if any(e.kind == "commit" for e in self.rows.all(release_id=one.release_id)):
                 return one
         if not wanted.retry:
-            taken = read_moment(last.at)
-            raise LostRelease("ledger.key_lost", at=last.at[:19], taken=taken, **told)
+            raise LostRelease("ledger.key_lost", at=last.at[:19], taken=last, **told)
         return None
 
     def afford(

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -37,9 +36,10 @@ PlanPart: TypeAlias = "Part | Guarantee | Charge | tuple[Guarantee | Charge, int
 class LostRelease(PolicyError):
     """A key that was charged or took a slot, with no release stored: it is being made, or lost."""
 
-    def __init__(self, name: str, /, *, taken: datetime | None = None, **values: Any) -> None:
+    def __init__(self, name: str, /, *, taken: Entry, **values: Any) -> None:
         super().__init__(name, **values)
-        self.taken = taken or datetime.min.replace(tzinfo=UTC)
+        self.taken = read_moment(taken.at)
+        self.release_id = taken.release_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class Plan:
                 plan=self.plan_id,
                 number=last.slot,
                 at=last.at[:19],
-                taken=read_moment(last.at),
+                taken=last,
             )
         begun = {entry.slot for entry in self.taken}
         fresh = next((n for n in range(1, self.slots + 1) if n not in begun), None)

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -29,7 +29,7 @@ from discreet import __version__
 from discreet.errors import DataError, DiscreetError, InputError, InternalError, PolicyError
 from discreet.frames import JsonReady
 from discreet.guarantees import parameters
-from discreet.ledger import Account, Amount, Charge, Entry, Ledger, Slot, Standing
+from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
 from discreet.ledger.accounts import remaining_dict
 from discreet.ledger.amounts import Chargeable, Filter, charges
 from discreet.ledger.entries import BEFORE_THE_FIRST, new_id
@@ -53,7 +53,6 @@ T = TypeVar("T")
 
 # Another host may be making the release of the same key: so long its files are waited for.
 PATIENCE = 30.0
-RECENT = timedelta(minutes=10)
 
 
 def _quiet(_: str) -> None:
@@ -248,12 +247,15 @@ class Charging:
             if self.plan_id is not None:
                 plan = self.ledger.plan(self.plan_id)
                 slot = plan.next(self.key, retry=self.retry)
-                repeated = plan.stored(slot) is not None
+                made = plan.stored(slot)
                 place = {"slot": slot, "of": plan.slots, "plan": plan.plan_id}
-                told = "finds_stored" if repeated else "takes_slot"
+                told = "takes_slot" if made is None else "finds_stored"
                 paid = text(f"charge.{told}", key=self.key, **place)
-            elif repeated := (made := self._made()) is not None:
+            elif (made := self._made()) is not None:
                 paid = text("charge.finds_made", key=self.key, release=made.release_id)
+            repeated = made is not None
+            if made is not None:
+                _check_kept(self.spec, self.ledger, str(self.key), str(made.release_id))
             notes += [] if paid is None else [paid]
             notes += self._on_promises(promises)
         except DiscreetError as refusal:
@@ -339,6 +341,7 @@ class Charging:
                     told = {"why": error, "release": release_id}
                     error = DataError("charge.nothing_released", **told)
                 if not paid.repeated:
+                    work.ended()
                     error.charged = {"release_id": release_id, "spent": self.spent}
                 raise error from None
 
@@ -381,7 +384,8 @@ class Charging:
                 return take()
             except LostRelease as lost:
                 age = datetime.now(UTC) - lost.taken
-                if age > RECENT or time.monotonic() > until:
+                ended = outputs.has_ended(self.ledger.id, lost.release_id)
+                if ended or age > outputs.RECENT or time.monotonic() > until:
                     raise
             if not told:
                 say(text("charge.waiting", key=self.key))
@@ -476,7 +480,7 @@ class Repeat(JsonReady):
     spent: dict[str, Any]
     remaining: dict[str, Any]
     files: tuple[Path, ...]
-    statement: Path | None
+    statement: Path
     head: str
     described: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -512,32 +516,30 @@ def _repeat(
     if entry.said.get("spec_hash") != spec.hash:
         raise PolicyError("charge.key_of_another", plan=plan_id, **told)
     where = spec.path(spec.output) / release_id
-    files: tuple[Path, ...] = ()
-    described: dict[str, Any] = {}
-    if plan_id is None or number is None:
-        name, charged = "charge.repeated", [Charge.from_dict(one) for one in entry.said["charge"]]
-    else:
-        plan, name = ledger.plan(plan_id), "charge.repeated_slot"
-        charged, told = [plan.charge(number)], {**told, "slot": number, "of": plan.slots}
-    spent = spent_of(charged)
-    # Made on another host, or into another folder, its files are not here.
-    if (where / outputs.RELEASE).is_file():
-        recorded = next(e.output_hash for e in ledger.about(release_id) if e.kind == "commit")
-        if outputs.hash_of(where) != recorded:
-            raise PolicyError("charge.files_changed", release=release_id)
-        files = tuple(sorted(where.iterdir()))
-        stored = json.loads((where / outputs.RELEASE).read_text(encoding="utf-8"))
-        spent, described = stored["spent"], stored["plan"]
-    elsewhere = "" if files else text("charge.files_elsewhere")
-    (say or _quiet)(text(name, elsewhere=elsewhere, **told))
+    _check_kept(spec, ledger, key, release_id)
+    name = "charge.repeated"
+    if plan_id is not None and number is not None:
+        name, told = f"{name}_slot", {**told, "slot": number, "of": ledger.plan(plan_id).slots}
+    recorded = next(e.output_hash for e in ledger.about(release_id) if e.kind == "commit")
+    if outputs.hash_of(where) != recorded:
+        raise PolicyError("charge.files_changed", release=release_id)
+    stored = json.loads((where / outputs.RELEASE).read_text(encoding="utf-8"))
+    (say or _quiet)(text(name, **told))
     return Repeat(
         release_id=release_id,
         key=key,
         slot=number,
-        spent=spent,
+        spent=stored["spent"],
         remaining=remaining_dict(ledger.account(spec.account).remaining),
-        files=files,
-        statement=where / outputs.STATEMENT if files else None,
+        files=tuple(sorted(where.iterdir())),
+        statement=where / outputs.STATEMENT,
         head=ledger.head,
-        described=described,
+        described=stored["plan"],
     )
+
+
+def _check_kept(spec: InFolder, ledger: Ledger, key: str, release_id: str) -> None:
+    """Refuse to find a release again whose files are elsewhere: there is nothing to publish."""
+    output = spec.path(spec.output)
+    if not outputs.is_kept(ledger.id, output, release_id):
+        raise PolicyError("charge.files_elsewhere", key=key, release=release_id, output=output)

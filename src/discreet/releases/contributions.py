@@ -10,6 +10,10 @@ are filled one after the other. Replacing a unit takes one away and adds another
 doubles where no number is negative (‖a−b‖² ≤ ‖a‖² + ‖b‖² for a, b ≥ 0), else it is fourfold.
 
 There is no parallel composition across groups: one unit may touch G of them, and L1 and L2 say so.
+
+Over N public cells G is min(G, N), and T follows. Proof: rows that count lie in these cells, up to
+c in each, so a unit touches at most N of them with at most N·c rows; and where G ≥ N no group of a
+unit is ever dropped, so the rows that are kept are the same as without the limit.
 """
 
 from __future__ import annotations
@@ -34,6 +38,8 @@ class Contribution:
     groups: int = 1
     rows_per_group: int = 1
     adjacency: Adjacency = Adjacency.ADD_REMOVE
+    all_groups: bool = False
+    """Whether there are no more groups than a unit may touch, so that none is dropped."""
 
     @classmethod
     def of(
@@ -52,10 +58,21 @@ class Contribution:
         total = min(most, spread * deep)
         return cls(total, spread, min(deep, total), Adjacency.of(adjacency))
 
+    def over(self, cells: int) -> Contribution:
+        """Return the bounds where there are so many public cells, and no other groups.
+
+        >>> Contribution(rows=20, groups=20, rows_per_group=3).over(5).l1()
+        15
+        """
+        if cells > self.groups:
+            return self
+        rows = min(self.rows, cells * self.rows_per_group)
+        return replace(self, rows=rows, groups=cells, all_groups=True)
+
     def once_per_group(self) -> Contribution:
         """Return the bounds for counting units: one row in each group is enough."""
         spread = min(self.groups, self.rows)
-        return Contribution(spread, spread, 1, self.adjacency)
+        return replace(self, rows=spread, groups=spread, rows_per_group=1)
 
     def gathered(self, groups: int) -> Contribution:
         """Return the bounds for cells that each gather so many groups, of rows bounded before."""
@@ -76,12 +93,17 @@ class Contribution:
     @property
     def untouched(self) -> int:
         """The most rows with which a unit keeps all of them, in whatever groups they are."""
-        return min(self.rows, self.groups, self.rows_per_group)
+        return min(self.rows, self.ranked, self.rows_per_group)
+
+    @property
+    def ranked(self) -> int:
+        """The most groups for bounding: as many as rows where no group is ever dropped."""
+        return self.rows if self.all_groups else self.groups
 
     @property
     def only_rows(self) -> bool:
         """Whether rows alone are limited: no limit of groups, or in a group, can bind."""
-        return self.rows_per_group >= self.rows <= self.groups
+        return self.rows_per_group >= self.rows <= self.ranked
 
     def kept(self, *, grouped: bool) -> int:
         """The most rows with which a unit keeps all: so many are kept of one that loses some."""
@@ -100,4 +122,6 @@ class Contribution:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the bounds as JSON-ready values."""
-        return asdict(self) | {"adjacency": self.adjacency.value}
+        said = asdict(self) | {"adjacency": self.adjacency.value}
+        said.pop("all_groups")
+        return said

@@ -18,9 +18,11 @@ import os
 import re
 import shutil
 import stat
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 RELEASE = "release.json"
 STATEMENT = "statement.md"
 FILES = ("table.csv", "table.parquet", RELEASE, STATEMENT)
-_TARGET, _LOCK, _FILES, _RECORDING = "target", "lock", "files", "recording"
+RECENT = timedelta(minutes=10)
+"""So long another run may still be making a release that was charged."""
+_TARGET, _LOCK, _FILES, _RECORDING, _ENDED = "target", "lock", "files", "recording", ".ended"
 # What versions before 0.2 left in the output folder itself.
 _OLD = re.compile(r"\.([0-9a-z]{26})\.(?:tmp|whole)")
 
@@ -83,6 +87,11 @@ class Work:
         except OSError as error:
             raise _not_written(self.release_id, error) from None
 
+    def ended(self) -> None:
+        """Note that the run ended without files, so that no other waits for them."""
+        if not (self.folder / _RECORDING).exists():
+            _note_end(self.folder)
+
     def discard(self) -> None:
         """Remove files that the ledger refused."""
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -114,6 +123,23 @@ class Work:
             return False
         plain = all(stat.S_ISREG((files / name).lstat().st_mode) for name in FILES)
         return plain and hash_of(files) == digest
+
+
+def _note_end(folder: Path) -> None:
+    with suppress(OSError):
+        folder.with_suffix(_ENDED).touch()
+
+
+def has_ended(ledger_id: str, release_id: str | None) -> bool:
+    """Whether a run on this host that charged a release ended without one."""
+    return (private_folder("work", ledger_id) / f"{release_id}{_ENDED}").exists()
+
+
+def is_kept(ledger_id: str, output: Path, release_id: str) -> bool:
+    """Whether the files of a stored release are in the output folder, or the next run puts them."""
+    left = private_folder("work", ledger_id) / release_id
+    waits = (left / _FILES).exists() and _target(left) == output
+    return waits or (output / release_id / RELEASE).is_file()
 
 
 def _not_written(release_id: str, error: OSError) -> InternalError:
@@ -162,6 +188,9 @@ def recover(ledger: Ledger, output: Path, say: Callable[[str], None]) -> None:
         for path in sorted(base.iterdir()):
             if path.is_symlink():
                 path.unlink()
+            elif path.suffix == _ENDED:
+                if time.time() - path.stat().st_mtime > RECENT.total_seconds():
+                    path.unlink()
             elif path.is_dir():
                 # A run that is still alive holds the lock of the folder in which it works.
                 with suppress(OSError), _locked(path / _LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB):
@@ -177,6 +206,7 @@ def _recovered(ledger: Ledger, folder: Path, say: Callable[[str], None]) -> None
     recorded = next((entry.output_hash for entry in entries if entry.kind == "commit"), None)
     if entries and recorded is None:
         say(text("charge.lost", release=folder.name, at=entries[0].at[:19]))
+        _note_end(folder)
     elif recorded is not None:
         made = Work(folder, _target(folder))
         if not (folder / _FILES).exists() or (made.output / folder.name).exists():

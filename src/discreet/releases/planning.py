@@ -584,6 +584,8 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
                 if searches[-1] is search:
                     asked.append(_key_call(search))
             cells = None if searches else statistic.over(())[1]
+            if cells is not None:
+                contribution = contribution.over(len(cells))
             if statistic.counts_units:
                 contribution = contribution.once_per_group()
             parts = statistic.parts(contribution)

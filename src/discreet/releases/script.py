@@ -38,12 +38,15 @@ def opendp_script(
     *,
     data: Any = None,
     folder: str | Path | None = None,
+    keys_from: str | Path | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the text of a script that makes the release of a spec with OpenDP alone.
 
-    Only the schema of the source is read; nothing is charged and nothing is drawn.
+    Only the schema of the source is read; nothing is charged and nothing is drawn. `changes` set
+    keys of the spec, as in `release`.
     """
-    plan = preview(spec, data=data, folder=folder).plan
+    plan = preview(spec, data, folder=folder, keys_from=keys_from, changes=changes).plan
     if plan.limits:
         raise SpecError("releases.script.no_choice")
     if plan.spec.reshaped:

@@ -616,13 +616,15 @@ def load(
     Keys are published, so a file of them must lie below the spec's folder, or below `keys_from`.
     `changes` set keys of the spec, by their path with dots; a statistic is counted from 1.
     """
+    earlier: dict[str, Any] = {}
     if isinstance(source, Spec):
-        if not changes:
+        if not (changes or folder or keys_from):
             return source
-        folder, keys_from = source._folder, source._keys_from
-        source = source.to_dict()
+        folder, keys_from = folder or source._folder, keys_from or source._keys_from
+        earlier, source = source.changes, source.to_dict()
     mapping, place = written(source, folder, "account and source")
     spec = _validated(_changed(mapping, changes or {})).placed(place, keys_from, source)
+    spec._changes = earlier
     # Where data and account are kept is not told, as everywhere.
     for key, value in (changes or {}).items():
         spec._changes[key] = None if key.split(".")[0] in ("source", "ledger") else value

@@ -398,11 +398,12 @@ def expected_risk(
     budgets = epsilons or ([] if given is None else [given])
     if not budgets:
         raise InputError("synthetic.expected_needs_epsilon")
-    blur = asked.cells().weights(asked.weights) if asked.weights else (1, 1)
+    cells = asked.cells()
+    blur = cells.weights(asked.weights) if asked.weights else (1, 1)
     if len(blur) != 2:
         raise InputError("synthetic.expected_weights")
     law: dict[str, Any] = {"n": asked.n, "n_synthetic": drawn}
-    law |= {"weights": blur, "records": asked.records}
+    law |= {"weights": blur, "records": asked.records(cells)}
     rows = tuple(
         {
             "epsilon": float(epsilon),

@@ -80,17 +80,16 @@ class SyntheticSpec(InFolder):
             raise ValueError(say("synthetic.spec.stray_keys", column=stray[0]))
         return self
 
-    @property
-    def records(self) -> int:
-        """The most records that one unit may have in the counts."""
-        return self.protect.contribution(grouped=True).total
+    def records(self, cells: Cells) -> int:
+        """The most records that one unit may have in the counts of these cells."""
+        return self.protect.contribution(grouped=True).over(cells.size).total
 
     def drawn(self, cells: Cells) -> dict[str, Any]:
         """Return what the synthesizer draws over these cells, by its own names."""
         return {
             "n_synthetic": self.n_synthetic,
             "copies": self.copies,
-            "records": self.records,
+            "records": self.records(cells),
             "weights": cells.weights(self.weights) if self.weights else None,
         }
 

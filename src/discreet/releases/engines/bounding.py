@@ -11,7 +11,8 @@ back by c over (unit, group, priority) keeps c rows a group.
 
 Steps that cannot bind are left out. If G ≥ R, ranking groups changes nothing: a row among a unit's
 R best has fewer than R groups whose best row is better, for each of those would itself be a better
-row. If c = 1, groups are rows, and one look back by min(R, G) does both.
+row. Nor is there anything to rank where all groups of a unit count, as over no more than G public
+cells. If c = 1, groups are rows, and one look back by min(R, G) does both.
 
 An engine that works in many places has no one sort of all rows: there (`numbered`) the rows of each
 unit are numbered after all, which needs one exchange of rows by unit, and groups are ranked by
@@ -133,7 +134,7 @@ def bounded(
     `materialize` stores an expression, for the one case in which rows are needed twice: priorities
     that are drawn must be drawn once.
     """
-    R, G, c = contribution.rows, contribution.groups, contribution.rows_per_group
+    R, G, c = contribution.rows, contribution.ranked, contribution.rows_per_group
     if numbered:
         return _bounded_by_number(rows, unit, R, G, c)
     most = min(R, c)
