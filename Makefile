@@ -6,6 +6,9 @@ BIN    := $(VENV)/bin
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # Two for each of two cores: a worker waits for disks, servers and pages half of its time.
 JOBS   ?= 4
+# Where thousands of small ledgers are synchronised: in memory, if there are two gigabytes for it and
+# programs may run there, tests wait half as long. `make soak` writes to the disk.
+MEMORY ?= $(shell sh scripts/memory.sh)
 # Compiled files are kept, whatever is set outside: without them every process compiles everything.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -51,7 +54,10 @@ contracts: $(VENV)/.ready-test
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.ready-test
-	$(BIN)/python -m pytest -n $(JOBS) --durations=10
+	@if [ -n "$(MEMORY)" ]; then \
+	    scratch=$$(mktemp -d $(MEMORY)/discreet-tests-XXXXXX) && chmod 1777 "$$scratch" \
+	    && trap 'rm -rf "$$scratch"' EXIT && trap 'exit 130' INT TERM && export TMPDIR="$$scratch"; \
+	fi; $(BIN)/python -m pytest -n $(JOBS) --durations=10
 
 coverage: $(VENV)/.ready-test
 	$(BIN)/coverage erase

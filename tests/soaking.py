@@ -20,8 +20,8 @@ def soaked() -> bool:
 
 
 def examples(many: int) -> int:
-    """Return how many examples a dear property is given: all in `make soak`, else a quarter."""
-    return many if soaked() else max(min(many, LEAST), many // 4)
+    """Return how many examples a dear property is given: all in `make soak`, else a sixth."""
+    return many if soaked() else max(min(many, LEAST), many // 6)
 
 
 def some_of(all_of: Sequence[T], which: int) -> Sequence[T]:

@@ -344,6 +344,7 @@ class TestAudit:
         assert broken.to_dict()["epsilon_lower"] > 1
         assert "NOT" in repr(broken)
 
+    @pytest.mark.usefixtures("brief_audits")
     def test_it_says_for_which_account_a_promise_with_a_confidence_was_priced(self) -> None:
         promise = {"ratio": 3, "confidence": 0.99}
         for mechanism, filter_ in {"auto": "pure", "gaussian": "zcdp"}.items():
@@ -380,6 +381,7 @@ class TestCommand:
         assert json.loads(result.stdout)["passed"] is True
         assert [path.name for path in tmp_path.iterdir()] == ["spec.yaml"]
 
+    @pytest.mark.usefixtures("briefly")
     def test_a_budget_is_set_for_the_run(self, run: Any, tmp_path: Path) -> None:
         path = tmp_path / "spec.yaml"
         path.write_text(yaml.safe_dump({k: v for k, v in spec().items() if k != "budget"}))

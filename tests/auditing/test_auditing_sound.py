@@ -117,8 +117,19 @@ SOUND: dict[str, dict[str, Any]] = {
 }
 
 
+# The laws of the first two are enumerated beside neighbours: test_releases_quantiles.py and
+# test_releases_limits.py. Days of a person are bounded as persons are.
+AGAIN = {
+    "quantiles chosen at once",
+    "a limit of rows chosen on the data",
+    "a person's days, and a wanted accuracy",
+}
+
+
 @pytest.mark.usefixtures("brief_audits")
-@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] * (name in AGAIN)) for name in SOUND]
+)
 def test_a_sound_release_passes(name: str) -> None:
     spec = {"account": "a", "purpose": "p", "ledger": "sqlite:///l.db", "output": "o"} | SOUND[name]
     slow = "quantiles" in name  # those take ten times as long

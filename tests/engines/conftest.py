@@ -8,7 +8,9 @@ exchanged, tests are asked of it a second time (`EXCHANGING`).
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -84,15 +86,42 @@ def spark_settings() -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def spark_running() -> Iterator[Any]:
-    """Start Spark once, on two workers."""
+def spark_said(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give the file to which everything goes that Spark says beside its answers."""
+    return tmp_path_factory.mktemp("said") / "lines"
+
+
+@pytest.fixture(scope="session")
+def spark_running(spark_said: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Start Spark once, on two workers; when it is stopped, nothing of it is left."""
     spark = pytest.importorskip("discreet.releases.engines.spark")
+    scratch = tmp_path_factory.mktemp("scratch")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in SPARK.items():
             patch.setenv(name, value)
-        session, end = spark._session()
+        patch.setattr("tempfile.tempdir", str(scratch))
+        with _told_to(spark_said):
+            session, end = spark._session()
+        patch.setattr("tempfile.tempdir", None)
+        assert list(scratch.iterdir())
         yield session
         end()
+    assert list(scratch.iterdir()) == []
+
+
+@contextmanager
+def _told_to(path: Path) -> Iterator[None]:
+    """Let programs that are started here say what they say to a file."""
+    kept = {place: os.dup(place) for place in (1, 2)}
+    with path.open("wb") as file:
+        for place in kept:
+            os.dup2(file.fileno(), place)
+    try:
+        yield
+    finally:
+        for place, old in kept.items():
+            os.dup2(old, place)
+            os.close(old)
 
 
 def _open_duckdb(request: pytest.FixtureRequest, folder: Path) -> Opened:

@@ -118,7 +118,7 @@ def large() -> pa.Table:
     )
 
 
-@pytest.mark.exchanging
+@pytest.mark.exchanging(soak=True)  # the rule above is asked where rows are exchanged
 @pytest.mark.slow
 def test_a_large_table_gives_the_same_integers_everywhere(
     opened: Opened, large: pa.Table, request: pytest.FixtureRequest
@@ -144,7 +144,7 @@ def test_a_large_table_gives_the_same_integers_everywhere(
     reference.close()
 
 
-@pytest.mark.exchanging
+@pytest.mark.exchanging(soak=True)
 def test_drawn_priorities_keep_as_many_and_differ_from_run_to_run(opened: Opened) -> None:
     """2,000 units with 6 rows keep 2 each; two draws never agree (below 1e-300).
 

@@ -198,7 +198,24 @@ engine.close()
 """
 
 
+def _unasked(said: str) -> list[str]:
+    # Java itself says which of its modules are young; Spark says nothing.
+    return [line for line in said.splitlines() if "incubator" not in line]
+
+
+def test_the_session_that_was_started_is_silent(
+    spark_running: Any, spark_said: Path, tmp_path: Path
+) -> None:
+    """From its start on; that it leaves nothing is looked at when it is stopped."""
+    pq.write_table(pa.table({"k": ["a", "a", "b"], "u": ["x", "x", "y"]}), tmp_path / "t.parquet")
+    engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
+    assert engine.measure(Query(("u",), CELLS, ONE, (Counting("n"),))) == {"n": [1, 1]}
+    engine.close()
+    assert _unasked(spark_said.read_text()) == []
+
+
 @pytest.mark.slow
+@pytest.mark.soak  # as the test above, from its start to its end in a process of its own
 def test_a_session_of_its_own_is_silent_and_leaves_nothing(
     spark_settings: dict[str, str], tmp_path: Path
 ) -> None:
@@ -213,9 +230,7 @@ def test_a_session_of_its_own_is_silent_and_leaves_nothing(
         check=False,
     )
     assert done.stdout == "{'n': [1, 1]}\n", done.stderr
-    # Java itself says which of its modules are young; Spark says nothing.
-    said = [line for line in done.stderr.splitlines() if "incubator" not in line]
-    assert said == []
+    assert _unasked(done.stderr) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["scratch", "t.parquet"]
     left = [path.name for path in (tmp_path / "scratch").iterdir()]
     assert [name for name in left if not name.startswith("hsperfdata")] == []

@@ -17,12 +17,16 @@ KINDS = ("sqlite", pytest.param("postgresql", marks=pytest.mark.xdist_group("pos
 # said above a database: on PostgreSQL they run in `make soak`.
 CONTRACT = ("contract", "file", "migrations", "postgresql", "processes", "verification")
 
+# Processes that share one promise spend all that it allows, and no more, where they register it.
+AGAIN = "test_8_processes_never_pass_a_promise"
+
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         asked = getattr(getattr(item, "callspec", None), "params", {})
-        if asked.get("url") == "postgresql" and not item.path.stem.endswith(CONTRACT):
+        again = item.name.startswith(AGAIN) or not item.path.stem.endswith(CONTRACT)
+        if asked.get("url") == "postgresql" and again:
             item.add_marker(pytest.mark.soak)
 
 

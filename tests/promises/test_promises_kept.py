@@ -26,7 +26,7 @@ from discreet.promises import Box, Counterfactual, Promise, Ratio, Surety
 from discreet.series import plan
 from soaking import soaked
 
-stable = settings(derandomize=True, deadline=None, max_examples=200 if soaked() else 25)
+stable = settings(derandomize=True, deadline=None, max_examples=200 if soaked() else 16)
 abouts = st.sampled_from(["membership", "value", "both"])
 sides = st.sampled_from(["one", "two"])
 

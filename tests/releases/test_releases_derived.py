@@ -25,7 +25,7 @@ from discreet.releases import check, preview, release
 from discreet.releases.quotients import Spread, beyond, difference, quotient
 from discreet.releases.tables import RESERVED
 from discreet.statements.presenter import accuracy_lines
-from soaking import examples
+from soaking import chequered, examples
 
 scales = st.floats(0.3, 30)
 factors = st.floats(0, 3)
@@ -413,8 +413,7 @@ def test_numbers_from_the_protected_file_are_refused(asked: dict[str, Any], tmp_
         preview(asked, folder=tmp_path)
 
 
-@pytest.mark.parametrize("margins", [False, True])
-@pytest.mark.parametrize("size", [100, 1000])
+@pytest.mark.parametrize(("margins", "size"), chequered([False, True], [100, 1000]))
 def test_the_error_foretold_of_a_share_holds_for_every_share(
     asked: dict[str, Any], visits: pa.Table, margins: bool, size: int
 ) -> None:

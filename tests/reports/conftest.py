@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from stories import BASE, COUNT, Made, made, opened, people
+from stories import BASE, COUNT, KINDS, Made, made, opened, people
 
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.ledger import Amount
+from discreet.reports import verifier
 
 DRAWN = ("account", "browser", "charts", "mutations", "notebooks", "report")
 
@@ -19,6 +21,27 @@ def _plain(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """Leave charts out but in tests of pages: drawing them takes four fifths of a report's time."""
     if not request.path.stem.endswith(DRAWN):
         monkeypatch.setattr("discreet.reports.folder.pictures", lambda statement: {})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _recomputed_once() -> Iterator[None]:
+    """Let the verifier search for each bound once: many tests examine the report of one release."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("curve_guess", "loss_bound", "rise_bound", "zcdp_guess"):
+            patch.setattr(verifier, name, _remembered(getattr(verifier, name)))
+        yield
+
+
+def _remembered(bound: Callable[..., float]) -> Callable[..., float]:
+    found: dict[tuple[Any, ...], float] = {}
+
+    def same(total: dict[str, Any] | float, *more: float) -> float:
+        key = (*(total.items() if isinstance(total, dict) else [total]), *more)
+        if key not in found:
+            found[key] = bound(total, *more)
+        return found[key]
+
+    return same
 
 
 @pytest.fixture(scope="session")
@@ -150,9 +173,6 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Made:
     }
     made(home, spec, plan_id=plan)
     return made(home, spec, plan_id=plan)
-
-
-KINDS = ("pure", "approximate", "concentrated", "mixed", "records", "synthetic", "planned")
 
 
 @pytest.fixture(params=KINDS)

@@ -17,6 +17,9 @@ from discreet.reports import folder
 from discreet.reports.folder import Report, report
 from discreet.reports.page import pictures
 
+# What an account can hold: each is a fixture.
+KINDS = ("pure", "approximate", "concentrated", "mixed", "records", "synthetic", "planned")
+
 
 def people() -> pa.Table:
     rows = [

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stories import Made, reported
+from stories import KINDS, Made, reported
 
 from browsers import accessible
 
 pytestmark = pytest.mark.slow
 Offline = Callable[..., Any]
+# The pages of these have the parts of the others, with other amounts.
+AGAIN = ("approximate", "concentrated", "records")
 
 
 def opened(page: Any, made: Made) -> tuple[Any, list[str]]:
@@ -32,6 +34,11 @@ def test_no_violations_no_requests_no_sideways_scrolling(
     accessible(page, colours=scheme == "dark")
 
 
+@pytest.mark.parametrize(
+    "any_release",
+    [pytest.param(kind, marks=[pytest.mark.soak] * (kind in AGAIN)) for kind in KINDS],
+    indirect=True,
+)
 def test_page_one_is_seen_without_scrolling_and_has_no_violations(
     offline: Offline, any_release: Made
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse
 from discreet.promises import Promise, Ratio
 from discreet.series import horizon, horizons
 from losses import bound_of
+from soaking import thinned
 
 DAILY = ZCDP(0.01)
 DAILY_NOISE = Gaussian.of_rho(0.01)
@@ -290,9 +292,10 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("each", PARTS, ids=repr)
-@pytest.mark.parametrize("strength", ["generic", "curve", "exact"])
-@pytest.mark.parametrize("limit", [0.6, 0.8, 0.95])
+@pytest.mark.parametrize(
+    ("each", "strength", "limit"),
+    thinned(product(PARTS, ["generic", "curve", "exact"], [0.6, 0.8, 0.95]), 2),
+)
 def test_a_glance_finds_what_a_walk_finds(each: Any, strength: Any, limit: float) -> None:
     how: dict[str, Any] = {"posterior_limit": limit, "strength": strength, "confidence": 0.95}
     local = isinstance(each, RandomizedResponse)  # which protects an answer, not that one was given
