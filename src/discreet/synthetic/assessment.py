@@ -179,7 +179,7 @@ class Region:
         if priors is None:
             met = not any(self.outside(np.zeros(1), *span))
         else:
-            met = np.all(self.contains(check_prior(priors), 1.0))
+            met = bool(np.all(self.contains(check_prior(priors), 1.0)))
         if not met:
             raise InputError("synthetic.region_never_met")
 
