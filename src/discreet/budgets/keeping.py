@@ -36,12 +36,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from discreet.beliefs.prior import failure_of
 from discreet.budgets.limits import Limits, limits_of
 from discreet.composition.curves import Strength
-from discreet.composition.filters import Rule
 from discreet.composition.loss import LossBound, PrivacyLoss
 from discreet.composition.stated import loss_of_promise
 from discreet.errors import GuaranteeError, PolicyError, ToleranceError
@@ -50,6 +49,8 @@ from discreet.numerics import narrow
 from discreet.promises.promise import Promise, Sided
 from discreet.rounding import up
 from discreet.words import say
+
+Rule: TypeAlias = Literal["pure", "basic", "zcdp"]
 
 
 @dataclass(frozen=True, slots=True)

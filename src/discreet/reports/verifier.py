@@ -1874,7 +1874,7 @@ def check_shown(statement: dict[str, Any], folder: Path) -> Check:
 FACT = re.compile(r"<dt>[^<]*</dt><dd>([^<]*)<small>([^<]*)</small></dd>")
 CELL = re.compile(r'<td class="figure">([^<]*)(?:<small>([^<]*)</small>)?')
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
-PLAIN = re.compile(r"-?\d{1,400}(?:\.\d{1,400})?")
+DECIMAL = re.compile(r"-?\d{1,400}(?:\.\d{1,400})?")
 
 
 def same_figures(text: str, amounts: dict[str, Any], cap: dict[str, Any] | None = None) -> bool:
@@ -1973,7 +1973,7 @@ DECIMALS: dict[str, tuple[str, Callable[[Fraction], int]]] = {
 
 def shared_decimals(texts: list[str]) -> int:
     """The most decimals of some numbers, but no more than six figures of the largest, or three."""
-    if not all(PLAIN.fullmatch(text) for text in texts):
+    if not all(DECIMAL.fullmatch(text) for text in texts):
         return 0
     most = max((len(text.partition(".")[2]) for text in texts), default=0)
     leading = max((x.adjusted() for x in map(Decimal, texts) if x), default=0)
