@@ -76,7 +76,7 @@ class Posterior(Tolerance):
             self._refuse("posterior_reached", self.box, posterior=a, highest=highest)
 
     @staticmethod
-    def _refuse(why: str, box: Box, **values: float) -> NoReturn:
+    def _refuse(why: str, box: Box, **values: Any) -> NoReturn:
         """Say which prior to fix: that of the value where all are known to be in, say."""
         if box.p0 == 1 or box.q0 == 1:
             why, values = f"{why}_about", values | {"name": "q" if box.p0 == 1 else "p"}
