@@ -79,18 +79,19 @@ def warned() -> dict[str, str]:
         choose(Groups((("a", Ratio(2)), ("b", Ratio(3)))), sided="one"),
         choose(Function(lambda p, q: 5 + p, Box(0.2, 0.5, 0.1, 0.4))),
     ]
-    return {" ".join(said.split()[:2]): said for choice in choices for said in choice.warnings}
+    return {" ".join(said.split()[:3]): said for choice in choices for said in choice.warnings}
 
 
 def test_warnings() -> None:
     said = warned()
     assert set(said) == {
-        "This promise",
-        "At priors",
-        "The promise",
-        "The search",
-        "Groups have",
-        "Not certified:",
+        "This promise limits",
+        "At priors of",
+        "The promise covers",
+        "The promise does",
+        "The search stopped",
+        "Groups have unequal",
+        "Not certified: nothing",
     }
     for sentence in (*said.values(), say("budgets.question")):
         assert_reads(sentence, capital=True)
@@ -98,11 +99,11 @@ def test_warnings() -> None:
 
 def test_what_each_warning_is_about() -> None:
     said = warned()
-    assert "allows a posterior of 100 % or more" in said["This promise"]
-    assert "the table of other beliefs" in said["The promise"]
-    assert "larger one may be" in said["The search"]
-    assert "strictest" in said["Groups have"]
-    assert "reviewed" in said["Groups have"]
+    assert "allows a posterior of 100 % or more" in said["This promise limits"]
+    assert "the table of other beliefs" in said["The promise covers"]
+    assert "larger one may be" in said["The search stopped"]
+    assert "strictest" in said["Groups have unequal"]
+    assert "reviewed" in said["Groups have unequal"]
 
 
 def test_the_reason_of_a_choice_that_is_not_proved() -> None:

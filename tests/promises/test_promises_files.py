@@ -106,7 +106,7 @@ def test_table_file_is_relative_to_the_folder(tmp_path):
         ({"ratio": 3, "box": [0, math.nan, 0, 1]}, "between 0 and 1"),
         ({"ratio": 3, "box": "all"}, "must be a list"),
         ({"ratio": 3, "p": 0.5, "box": [0, 0.1, 0, 1]}, "outside the box"),
-        ({"ratio": 3, "values_known": True, "q": 0.5}, "drop one"),
+        ({"ratio": 3, "values_known": True, "q": 0.5}, "leave out q"),
         ({"ratio": 3, "values_known": "yes"}, "true or false"),
         ({"rato": 3}, "no key 'rato'"),
         ({"preset": "nope"}, "there is no preset"),

@@ -172,7 +172,7 @@ def test_a_slip_is_met_with_what_was_probably_meant(change: dict[str, Any], says
         ({"groups": {"a": 3}}, "a promise is 3; it must have keys of its own"),
         ({"preset": "threfold"}, "The nearest is 'threefold'."),
         ({"ratio": 3, "sampled": 5}, "Write it like this: sampled: {units: 500"),
-        ({"posterior": 0.25}, "Fix the prior (p: 0.05)"),
+        ({"posterior": 0.25}, "Fix the prior (p: 0.05 for"),
     ],
 )
 def test_a_promise_in_a_spec_is_refused_with_keys_and_no_flag(
