@@ -26,3 +26,26 @@ def test_joining_is_told_apart_from_before_and_after() -> None:
     shown = CliRunner().invoke(app, ["--epsilon", "0.5", "--join"]).stdout
     assert "Another comparison is with one person in or left out" in shown
     assert "30 %                  53.82 %" in shown
+
+
+def test_what_is_guessed_can_be_said_as_in_a_promise() -> None:
+    app = typer.Typer()
+    app.command()(explain)
+
+    def run(*flags: str) -> tuple[int, str]:
+        done = CliRunner().invoke(app, ["--epsilon", "0.5", *flags])
+        return done.exit_code, done.stdout if done.exit_code == 0 else str(done.exception)
+
+    for given in (("--prior", "0.3"), ("--value-prior", "0.3")):
+        assert run("--about", "value", *given) == run("--prior", "1", "--value-prior", "0.3")
+    assert run("--about", "membership", "--prior", "0.3") == run("--prior", "0.3")
+    for wrong in (
+        ("value",),
+        ("value", "--prior", "0.3", "--value-prior", "0.2"),
+        ("both", "--prior", "0.3"),
+        ("membership", "--prior", "0.3", "--value-prior", "0.2"),
+    ):
+        code, told = run("--about", *wrong)
+        assert code != 0
+        assert "What is guessed" in told
+    assert "membership, value or both" in run("--about", "values")[1]
