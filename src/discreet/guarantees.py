@@ -58,7 +58,10 @@ _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
 
 class Named(StrEnum):
-    """One of a few things that have names."""
+    """One of a few things that have names; in a message it is its name, in quotes."""
+
+    def __repr__(self) -> str:
+        return repr(self.value)
 
     @classmethod
     def of(cls, name: str) -> Self:

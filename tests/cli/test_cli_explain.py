@@ -36,3 +36,26 @@ def test_a_value_without_being_in_the_data_is_told_what_to_add() -> None:
     refused = CliRunner().invoke(app, ["--epsilon", "1", "--q", "0.3"]).exception
     assert isinstance(refused, InputError)
     assert "--p 1 --q 0.3" in refused.on_the_command_line
+
+
+def test_what_is_guessed_can_be_said_as_in_a_promise() -> None:
+    app = typer.Typer()
+    app.command()(explain)
+
+    def run(*flags: str) -> tuple[int, str]:
+        done = CliRunner().invoke(app, ["--epsilon", "0.5", *flags])
+        return done.exit_code, done.stdout if done.exit_code == 0 else str(done.exception)
+
+    for given in (("--prior", "0.3"), ("--value-prior", "0.3")):
+        assert run("--about", "value", *given) == run("--prior", "1", "--value-prior", "0.3")
+    assert run("--about", "membership", "--prior", "0.3") == run("--prior", "0.3")
+    for wrong in (
+        ("value",),
+        ("value", "--prior", "0.3", "--value-prior", "0.2"),
+        ("both", "--prior", "0.3"),
+        ("membership", "--prior", "0.3", "--value-prior", "0.2"),
+    ):
+        code, told = run("--about", *wrong)
+        assert code != 0
+        assert "What is guessed" in told
+    assert "membership, value or both" in run("--about", "values")[1]

@@ -172,6 +172,15 @@ def test_a_cap_in_other_coordinates_is_refused(rule: str, cap: Guarantee | Amoun
         account(rule, cap)
 
 
+def test_a_name_in_a_message_is_a_name_and_no_enumeration() -> None:
+    one = account("pure", PureDP(1.0))
+    with pytest.raises(PolicyError) as refused:
+        one.cost([Charge(PureDP(0.1, adjacency=Adjacency.REPLACE))])
+    assert "has 'replace';" in str(refused.value)
+    assert "<" not in str(refused.value)
+    assert repr(Filter.ZCDP) == "'zcdp'"
+
+
 def test_a_cap_under_another_adjacency_is_refused() -> None:
     with pytest.raises(PolicyError, match="same adjacency"):
         account("pure", PureDP(1.0, adjacency=Adjacency.REPLACE))

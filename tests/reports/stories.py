@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
@@ -105,7 +106,9 @@ def reported(made: Made) -> tuple[Made, Report]:
 @cache
 def _reported(made: Made, drawn: bool) -> tuple[Made, Report]:
     copy = made.copied(made.home.with_name(f"{made.home.name}-{made.release_id}-{drawn}"))
-    return copy, report(copy.release_id, ledger=copy.ledger)
+    with pytest.MonkeyPatch.context() as one:  # several copies are reported from: each is the first
+        one.setenv("DISCREET_STATE", str(copy.home.with_name("state")))
+        return copy, report(copy.release_id, ledger=copy.ledger)
 
 
 def own_report(made: Made, to: Path) -> tuple[Made, Report]:

@@ -209,6 +209,44 @@ def test_a_restore_that_is_hidden_or_came_later_is_found_in_the_ledger(restored:
     assert any(line.startswith(f"entry {last} of the ledger, after this report") for line in told)
 
 
+def test_it_says_as_of_when_it_is(made: Made, found: Report) -> None:
+    last = Ledger.open(made.ledger).entries()[found.statement.facts["spending"]["entries"] - 1]
+    assert found.statement.facts["spending"]["as_of"] == last.at
+    for name in ("report.html", "statement.md"):
+        path = found.folder / name
+        text = path.read_text()
+        told = re.sub(r"</?span[^>]*>", "", text)
+        assert f"{last.at[:19]}Z" in told, name
+        path.write_text(text.replace(last.at[:16], "1999-01-01T00:00"))
+        rewritten(found.folder)
+        assert any("of when" in line for line in answered(found.folder)["problems"])
+        path.write_text(text)
+        rewritten(found.folder)
+
+
+@pytest.mark.parametrize("keys", [{"ratio": 3}, [{"ratio": 3, "q": 1}, {"ratio": 3, "p": 1}]])
+def test_the_end_is_told_about_values_where_a_promise_is_about_them(
+    tmp_path: Path, keys: Any
+) -> None:
+    """A promise about both, and one on being in beside one on a value."""
+    terms: dict[str, Any] = {"unit": "person", "filter": "pure", "promise": keys}
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    ledger.open_account("people", approver="A", reason="r", **terms)
+    ledger.charge("people", PureDP(0.01), purpose="x", who="y")
+    found = discreet.report(account="people", ledger=ledger.url)
+    assert answered(found.folder)["problems"] == []
+    for name in ("report.html", "statement.md"):
+        path = found.folder / name
+        text = path.read_text()
+        (told,) = re.findall(r"[^<>\n]*More may follow\.[^<>\n]*", text)
+        values = told[told.index("that one person has the sensitive value.") :]
+        assert "can be at most" in values
+        path.write_text(text.replace(values, values.replace("So far", "By now").replace("3", "2")))
+        rewritten(found.folder)
+        assert answered(found.folder)["problems"]
+        path.write_text(text)
+
+
 def test_an_account_with_every_column_of_beliefs_verifies(tmp_path: Path) -> None:
     """Its table of beliefs is as wide as that of decisions."""
     made = kept.both(tmp_path)

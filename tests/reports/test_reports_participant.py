@@ -21,7 +21,12 @@ from discreet.composition import loss_of
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.reports import verifier
 from discreet.reports.folder import Report, report
-from discreet.reports.participant import PLACES, participant_table
+from discreet.reports.participant import (
+    PLACES,
+    _joining,
+    joining_words,
+    participant_table,
+)
 from discreet.reports.verifier import examined
 from discreet.words import catalogue
 
@@ -384,6 +389,16 @@ def test_an_end_that_bounds_nothing_is_told_as_certainty(tmp_path: Path) -> None
     assert "If all that is approved is used: to at most 100 in 100." in text_of(folder)
     assert "it can be at most 100 in 100" in text_of(folder, "report.html")
     assert problems(folder) == []
+
+
+def test_what_they_think_of_one_who_joins_may_fail_by_chance_and_something_bad_may_not() -> None:
+    """The bound on a belief holds with the confidence; that on a chance always."""
+    for total, times in ((ZCDP(0.01), 1), (PureDP(0.1), 0)):
+        table = participant_table(total, 0.99 if times else 1.0)
+        shown = _joining(table, "then", joining_words("person", "one person"))
+        happens, thought = re.findall(r"<p>(.*?)</p>", shown)
+        assert "may fail" not in happens
+        assert thought.count("By chance, this may fail in 1 in 100 cases.") == times
 
 
 def test_an_end_that_may_fail_by_chance_says_so(tmp_path: Path) -> None:

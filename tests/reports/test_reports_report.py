@@ -162,6 +162,24 @@ def test_a_percentage_that_was_added_is_found(
     assert any(problem.startswith(told) for problem in found)
 
 
+@pytest.mark.parametrize("name", ["report.html", "statement.md"])
+def test_the_message_names_the_forged_figure_and_not_the_true_one_beside_it(
+    mixed: Made, tmp_path: Path, name: str
+) -> None:
+    made = own_report(mixed, tmp_path)[1]
+    path = made.folder / name
+    row = verifier.learned_rows(made.statement.facts["learned"])[0]
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(row[1], "33.37 %"), encoding="utf-8")
+    rewritten(made.folder)
+    (told,) = [
+        line
+        for line in verifier.examined(made.folder).answer()["problems"]
+        if line.startswith(f"{name}: every percentage")
+    ]
+    assert told.endswith("33.37 %”")
+
+
 def test_figures_in_a_note_and_in_explanations_are_told_as_not_recomputed(tmp_path: Path) -> None:
     opened(tmp_path)
     spec = BASE | {"budget": {"epsilon": 0.5}, "purpose": "the 5 % sample", "sample": {"rate": 0.5}}

@@ -26,6 +26,7 @@ def explain(
     times: int = 1,
     prior: Annotated[float | None, typer.Option("--prior", "--p")] = None,
     value_prior: Annotated[float, typer.Option("--value-prior", "--q")] = 1.0,
+    about: str | None = None,
     confidence: float = 0.99,
     sided: str = "two",
     strength: str | None = None,
@@ -53,8 +54,7 @@ def explain(
     from discreet.promises.keys import dependence_in
     from discreet.reports.sentences import sentence
 
-    if prior is None and value_prior != 1.0:
-        raise InputError("cli.value_prior_alone", q=value_prior)
+    prior, value_prior = _priors(prior, value_prior, about)
     draw = charted(png, "likelihood_ratios")
     has_curve = release.epsilon is None or release.mechanism is not None
     subject = release.read(
@@ -100,6 +100,22 @@ def explain(
         other = say("cli.explain.another_comparison", unit=unit)
         lines += ["", other, joining.text, *_joining_table(joining)]
     emit(payload, lines, as_json)
+
+
+def _priors(prior: float | None, value: float, about: str | None) -> tuple[float | None, float]:
+    """Return the chances of being in and of the value; about a value, the one given is that."""
+    if about not in (None, "membership", "value", "both"):
+        raise InputError("cli.about_what", about=about)
+    if about == "value":
+        both = [one for one in (prior, value) if one not in (None, 1.0)]
+        if len(both) != 1:
+            raise InputError("cli.about_value")
+        return 1.0, float(both[0] or 0.0)
+    if prior is None and value != 1.0:
+        raise InputError("cli.value_prior_alone", q=value)
+    if (about == "membership" and value != 1.0) or (about == "both" and value == 1.0):
+        raise InputError(f"cli.about_{about}")
+    return prior, value
 
 
 def _joining(

@@ -109,7 +109,7 @@ def _reported(
     from discreet import __version__
 
     evidence = {"format": 2, "head": books.head, "chain": books.evidence()}
-    told = "" if stated.learned is None else later.told(stated.learned.headline)
+    told = "" if stated.learned is None else later.told(stated.learned)
     how: dict[str, Any] = {"later": told, "final": later.final, "note": note}
     shown = page(stated, pictures(stated), version=__version__, **how)
     texts = {

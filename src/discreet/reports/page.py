@@ -93,6 +93,7 @@ def page(
             "reports.page.account_meta",
             account=identity["account"],
             entries=statement.facts["spending"]["entries"],
+            as_of=shown["as_of"],
         )
     )
     if identity.get("name"):

@@ -32,10 +32,10 @@ from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.promises import CONFIDENCE
 from discreet.reports.facts import Statement
 from discreet.reports.page import unprotected
-from discreet.reports.sentences import growth_text, surely
+from discreet.reports.sentences import grows_text, growth_text, surely
 from discreet.reports.stored import Books, Stored
 from discreet.reports.verifier import place_in_series
-from discreet.statements import promise_lines
+from discreet.statements import Learned, promise_lines
 from discreet.statements.tables import many, plain, restored_lines
 from discreet.words import say
 
@@ -70,14 +70,19 @@ class Ahead:
     final: bool = False
     """Whether nothing more may follow."""
 
-    def told(self, so_far: Belief) -> str:
-        """Return it as a paragraph, for someone with the prior of a belief."""
-        if self.total is None or so_far.prior is None:
+    def told(self, found: Learned) -> str:
+        """Return it as a paragraph, on the beliefs that the promises are about."""
+        so_far, total = found.headline, self.total
+        if total is None or so_far.prior is None:
             return self.place
         sure = self.sure(so_far.holds_with)
-        end = most_believed(self.total, so_far.prior, sure)
-        told = f"{self.place} {growth_text(so_far, self.total, end, self.when)}"
-        return f"{told} {surely(sure)}" if sure < so_far.holds_with else told
+
+        def end(belief: Belief) -> float:
+            return 1.0 if belief.prior is None else most_believed(total, belief.prior, sure)
+
+        told = [self.place, growth_text(so_far, total, end(so_far), self.when)]
+        told += [grows_text(one, end(one), self.when) for one in found.others]
+        return " ".join([*told, *([surely(sure)] if sure < so_far.holds_with else [])])
 
     def sure(self, holds_with: float) -> float:
         """Return how surely the end is bounded: as by now, but not always where δ may come."""
@@ -281,14 +286,15 @@ def _joining(table: dict[str, Any], when: str, words: dict[str, str]) -> str:
         return f'<section aria-label="{_say("join")}"><p>{_say("values_only")}</p></section>\n'
     so_far, last = ("", "") if table["end"] is None else ("_so_far", "_end")
     decides = f"<p>{_say('decides')}</p>" if so_far else ""
-    words = words | {"when": when}
+    words, sure = words | {"when": when}, table["holds_with"]
+    fails = f" {escape(surely(sure))}" if sure < 1 else ""  # a chance of something bad never does
     return (
         f'<section aria-labelledby="join"><h2 id="join">{_say("join")}</h2>'
         f"<p>{_told(table, f'happens{so_far}', 'joining', **words)}</p>"
         f'<div class="figures only-script" id="figures-joining" aria-hidden="true"></div>'
         f'<p class="only-script"><span class="key before"></span> {_say("key_out")} '
         f'<span class="key after"></span> {_say(f"key_joined{last}")}</p>'
-        f"<p>{_told(table, f'thought{so_far}', 'value', **words)}</p>{decides}</section>\n"
+        f"<p>{_told(table, f'thought{so_far}', 'value', **words)}{fails}</p>{decides}</section>\n"
     )
 
 

@@ -342,16 +342,21 @@ def growth_text(so_far: Belief, total: Guarantee, end: float, when: str) -> str:
 
     `when` names that end.
     """
-    if so_far.prior is None or so_far.posterior is None:
-        raise InputError("reports.series.no_posterior")
-    before = so_far.prior.pq
-    shown = _in_one_crowd(before=before, now=so_far.posterior.upper, end=end)
-    parts = [say("reports.series.grows", event=event_of(so_far), when=when, **shown)]
-    if total.adjacency is Adjacency.ADD_REMOVE:
+    parts = [grows_text(so_far, end, when)]
+    if total.adjacency is Adjacency.ADD_REMOVE and so_far.prior is not None:
+        before = so_far.prior.pq
         now, later = (loss_of(one).right_guess(before) for one in (so_far.guarantee, total))
         shown = _in_one_crowd(before=before, now=now, end=later)
         parts.append(say("reports.series.joins", unit=so_far.unit, when=when, **shown))
     return " ".join(parts)
+
+
+def grows_text(so_far: Belief, end: float, when: str) -> str:
+    """Return how far a belief can grow by now, and to `end` when that comes."""
+    if so_far.prior is None or so_far.posterior is None:
+        raise InputError("reports.series.no_posterior")
+    shown = _in_one_crowd(before=so_far.prior.pq, now=so_far.posterior.upper, end=end)
+    return say("reports.series.grows", event=event_of(so_far), when=when, **shown)
 
 
 def _in_one_crowd(before: float, **most: float) -> dict[str, str]:

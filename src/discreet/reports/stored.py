@@ -170,9 +170,12 @@ def books_of(account: str, ledger_url: str) -> Books:
     from discreet.ledger import Ledger
 
     ledger = Ledger.open(ledger_url)
-    problems = ledger.verify().problems
-    if problems:
-        raise PolicyError("reports.stored.ledger_altered", ledger=ledger.url, problem=problems[0])
+    found = ledger.verify()
+    if found.lost:
+        raise PolicyError("ledger.behind", url=ledger.url, head=found.lost[0])
+    if found.problems:
+        problem = found.problems[0]
+        raise PolicyError("reports.stored.ledger_altered", ledger=ledger.url, problem=problem)
     sheet, chain = ledger.show(account), list(ledger.entries())
     # Reports at the end change nothing that is stated. Entries of other accounts after the last
     # of this one are not shown, so that their hash, as a head, would vouch for nothing.

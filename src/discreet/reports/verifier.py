@@ -1577,7 +1577,7 @@ class Chain:
         self.hidden: list[int] = []
         self.hashes: list[str] = []
         self.last: dict[str, Any] | None = None  # of the account
-        self.format, self.own = 0, "0" * 64
+        self.format, self.own, self.at = 0, "0" * 64, ""  # when the last entry was written
         self.places: list[int] = []  # of the account's entries, a chain of their own
         self.restored: list[dict[str, Any]] = []  # from an older copy: entries were lost
         self.whole: dict[str, Any] | None = None  # the last entry before the first of these
@@ -1598,6 +1598,7 @@ class Chain:
                 good = good and said["seq"] == place and said["previous"] == before
                 good = good and said.get("account") in (None, self.mine)
                 yield good, f"entry {place} of the ledger ({said['kind']})"
+                self.at = said["at"]
                 self.format = said.get("to" if said["kind"] == "upgrade" else "format", self.format)
                 if said["kind"] == "restore":
                     self.whole = self.whole if self.restored else self.complete_up_to
@@ -1653,6 +1654,7 @@ def spending_of(release: dict[str, Any] | None, chain: Chain) -> dict[str, Any]:
         "approved_by": account.approver,
         "head": chain.hashes[-1],
         "entries": len(chain.hashes),
+        "as_of": chain.at,
         "restored": chain.restored,
     }
     if release is None:
@@ -2228,28 +2230,36 @@ def check_sentences(statement: dict[str, Any], release: dict[str, Any] | None, a
         rows.append((most - CLOSE, most + 1e-3, "up"))
     told = name.sub("", statement["texts"]["regulator"].split("\n\n")[-2])
     yield told_as(bound + rows, told), "so have those for a regulator"
-    yield check_ahead(row, release, account, name.sub("", "".join(rest)))
+    promised = {one["about"] for one in statement["promises"] if not one["withdrawn"]}
+    promised |= {"membership", "value"} if "both" in promised else set()
+    also = [one for one in risk["beliefs"] if one["about"] in promised - {row["about"], "both"}]
+    also = [one for one in also if one["p"] * one["q"] == x and row["about"] != "both"]
+    yield check_ahead([row, *also], release, account, name.sub("", "".join(rest)))
 
 
-def check_ahead(row: dict[str, Any], release: dict[str, Any] | None, account: Account,
+def check_ahead(rows: list[dict[str, Any]], release: dict[str, Any] | None, account: Account,
                 told: str) -> tuple[bool, str]:  # fmt: skip
-    """The paragraph on what may still follow has the figures of now and of the end."""
+    """The paragraph on what may still follow has the figures of now and of the end.
+
+    They are about each question that a promise is about: being in, and a value.
+    """
     release = release or {"release_id": None}
     end, place = end_of(account), place_in_series(release, account.charged)
     wanted: list[Told] = []
     numbers = {f"{n:,}" for n in (place or ())[:2]}
-    total, sure = total_of(account.spent, account.terms), row["holds_with"]
+    total, sure = total_of(account.spent, account.terms), rows[0]["holds_with"]
     if end is not None:
         last = total_of(end, account.terms)
         both = ((last[k] or 0.0, total[k] or 0.0) for k in ("epsilon", "delta", "rho"))
         if not all(math.isclose(*pair, rel_tol=1e-12) for pair in both):
             later = 0.99 if sure == 1 and last["kind"] != "pure" else sure
-            x, room = row["p"] * row["q"], 1e-3 if row["about"] == "both" else SHOWN
-            given, now = (x, x, "given"), (row["upper"], row["upper"], "up")
-            most = beliefs(last, row["p"], row["q"], failure_of(later))[1]
-            wanted = [given, now, (most, most + room, "up")]
-            if total["adjacency"] == "add-remove":
-                wanted += [given, joined_as(total, x), joined_as(last, x)]
+            for row in rows:
+                x, room = row["p"] * row["q"], 1e-3 if row["about"] == "both" else SHOWN
+                given, now = (x, x, "given"), (row["upper"], row["upper"], "up")
+                most = beliefs(last, row["p"], row["q"], failure_of(later))[1]
+                wanted += [given, now, (most, most + room, "up")]
+                if total["adjacency"] == "add-remove" and row is rows[0]:
+                    wanted += [given, joined_as(total, x), joined_as(last, x)]
             failing = failure_of(later)
             wanted += [(failing, failing, "chance")] if later < sure else []
     good = told_as(wanted, told) and numbers >= {*NUMBER.findall(FREQUENCY.sub("", told))}
@@ -2402,6 +2412,8 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     told = dict(spending)
     if release is not None and guarantee["kind"] != "none":
         told["parameters"] = guarantee
+    when = f"{spending['as_of'][:19]}Z"
+    yield f"**As of the ledger's entry of**: {when}\n" in text, "statement.md: as of when"
     for part, label in LINES.items():
         found = re.findall(rf"^- \*\*{label}\*\*: (.*)$", text, re.MULTILINE)
         amounts, left = told.get(part), spending["cap"] if part == "remaining" else None
@@ -2422,7 +2434,8 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
             good = good and of == PEOPLE and left - CLOSE <= most < left + 1
         yield good, f"{name}: how surely, and how many are left out"
     if release is None:
-        yield f"· {spending['entries']} entries of" in page, "report.html: the number of entries"
+        meta = f"· {spending['entries']} entries of the ledger, the last of {when}|"
+        yield meta in page, "report.html: the number of entries, and of when"
         return
     named = {name: str(release[name]) for name in ("release_id", "made", "account", "purpose")}
     purpose = named["purpose"]
@@ -2514,9 +2527,11 @@ def check_added(statement: dict[str, Any], release: dict[str, Any] | None,
             rest = rest.replace(one, "")
         found = list(SHARE.finditer(rest if written is str else plain(rest)))
         left += [one[0] for one in found if one[0] in names]
-        odd = [
-            one.string[max(0, one.start() - 60) : one.end()] for one in found if one[0] not in names
-        ]
+        usual = {cell for table in exact for row in table for cell in row}
+        usual |= {one[0] for text in known for one in SHARE.finditer(text)}
+        new = [one for one in found if one[0] not in names]
+        new.sort(key=lambda one: one[0] in usual)  # beside a forged figure stand true ones
+        odd = [one.string[max(0, one.start() - 60) : one.end()] for one in new]
         odd = [" ".join(re.split(r"[|\n]+(?=[^|\n]*\w)", one)[-1].split()) for one in odd]
         what = f"{name}: every percentage, and number in a hundred, was recomputed"
         yield not odd, ", but not ".join([what, *(f"“… {one}”" for one in odd[:1])])

@@ -29,7 +29,8 @@ _LINES = {
     "guarantee": (
         "variant", "parameters", "unit", "neighbours", "bounds", "domain", "invariants", "model",
     ),
-    "spending": ("this", "then", "now", "cap", "remaining", "composition", "entry", "head"),
+    "spending": ("this", "then", "now", "cap", "remaining", "composition", "entry", "head",
+                 "as_of"),
     "processing": ("before", "after", "library", "floats"),
 }  # fmt: skip
 _ORDER = (

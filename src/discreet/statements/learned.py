@@ -69,8 +69,13 @@ class Learned:
     unit: Unit
     rows: tuple[Row, ...]
     holds_with: float
-    about: str = "membership"
-    """What the first promise is about."""
+    abouts: tuple[str, ...] = ()
+    """What the promises are about, the first one's first."""
+
+    @property
+    def about(self) -> str:
+        """What the first promise is about."""
+        return self.abouts[0] if self.abouts else "membership"
 
     @property
     def headline(self) -> Belief:
@@ -78,11 +83,21 @@ class Learned:
 
         Of a promise about a value it is one about a value.
         """
+        return next(iter(self._spoken_of().values()))
+
+    @property
+    def others(self) -> tuple[Belief, ...]:
+        """The beliefs at the same prior that a promise is about too: being in, or a value."""
+        _, *rest = self._spoken_of().items()
+        promised = {*self.abouts, *(("membership", "value") if "both" in self.abouts else ())}
+        return tuple(belief for about, belief in rest if about in promised)
+
+    def _spoken_of(self) -> dict[str, Belief]:
         row = next((row for row in self.rows if row.own), None)
         if row is None:
             row = next(row for row in self.rows if row.prior == PRIORS[2])
         found = dict(row.beliefs())
-        return found.get(self.about) or next(iter(found.values()))
+        return {name: found[name] for name in (self.about, *found) if name in found}
 
     @property
     def first(self) -> Belief:
@@ -108,8 +123,7 @@ def learned(total: Guarantee, unit: Unit, promises: Sequence[Promise] = ()) -> L
         except GuaranteeError:
             continue
         sure = min(belief.holds_with for row in rows for _, belief in row.beliefs())
-        about = promises[0].about if promises else "membership"
-        return Learned(total, unit, rows, sure, about)
+        return Learned(total, unit, rows, sure, tuple(one.about for one in promises))
     return None
 
 

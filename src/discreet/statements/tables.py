@@ -348,6 +348,7 @@ def lines_of(facts: Facts) -> dict[str, str]:
         "remaining": stated_limit(spending["remaining"]),
         "composition": f"{composition['rule']} {composition.get('within', '')}".strip(),
         "head": f"`{spending['head']}`",
+        "as_of": f"{spending['as_of'][:19]}Z",
     }
     if risk is not None:
         sure = all(row["holds_with"] == 1 for row in risk["beliefs"])
