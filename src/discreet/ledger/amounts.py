@@ -282,10 +282,10 @@ class Filter(Named):
         try:
             exactly = cost(self.value, subject)
         except GuaranteeError:
-            fitting = "'zcdp'" if isinstance(g, ZCDP) else "'basic' or 'zcdp'"
-            raise PolicyError(
-                "ledger.filter_cannot_take", value=self.value, g=g, fitting=fitting
-            ) from None
+            if self is Filter.BASIC:
+                raise PolicyError("ledger.basic_cannot_take", g=g) from None
+            fitting = "zcdp" if isinstance(g, ZCDP) else "basic"
+            raise PolicyError("ledger.pure_cannot_take", g=g, fitting=fitting) from None
         values = (EXACT.divide(Decimal(x.numerator), Decimal(x.denominator)) for x in exactly)
         return Amount(**dict(zip(self.coordinates, values, strict=False)))
 
