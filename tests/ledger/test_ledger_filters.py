@@ -82,6 +82,17 @@ def test_what_a_filter_cannot_take_is_refused(rule: Filter, guarantee: Guarantee
         rule.cost(guarantee)
 
 
+def test_what_a_pure_account_cannot_take_is_decided_and_not_sent_to_a_second_account() -> None:
+    with pytest.raises(PolicyError, match="no ε bounds such a release for every output") as pure:
+        Filter.PURE.cost(ZCDP(0.1))
+    told = str(pure.value.flags)
+    assert "decide" in told
+    assert "discreet compose --ledger URL --accounts" in told
+    with pytest.raises(PolicyError, match="one ε for each δ") as basic:
+        Filter.BASIC.cost(ZCDP(0.1))
+    assert "discreet compose --rho" in str(basic.value.flags)
+
+
 def test_an_unbounded_guarantee_or_a_whole_curve_cannot_be_charged() -> None:
     with pytest.raises(InputError, match="unbounded"):
         Charge(PureDP(math.inf))

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import random
+import shutil
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -419,6 +420,46 @@ def test_no_unit_of_two_tables_passes_its_sensitivity(rows: int, most: int, tmp_
     joined_rows = {"a": 2 * rows, "b": min(rows, 2), "c": 1, "d": 0}
     for name, own in joined_rows.items():
         assert whole - _both(tmp_path, name, rows, bounds)[0] == min(own, bounds.l1())
+
+
+def test_a_public_table_may_lie_beside_the_protected_one(tmp_path: Path) -> None:
+    """It was refused as the protected source, which lies in the same file."""
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "data.db")) as connection:
+        for query in (
+            "table visits as select 'p' || (i % 5) person, 'r' || i % 2 region from range(9) _(i)",
+            "table regions as select * from (values ('r0', 'n'), ('r1', 's')) t(region, land)",
+            "table again as select region, person from visits order by person",
+            "view seen as select * from visits",
+            "view afar as select region, 'n' as land from seen",
+            "view lands as select * from regions",
+        ):
+            connection.execute(f"create {query}")
+    shutil.copy(tmp_path / "data.db", tmp_path / "copy.db")
+    keyed = {"count": "rows", "by": ["land"], "keys": {"land": ["n", "s"]}}
+
+    def joined_with(table: str, source: str = "visits", file: str = "data.db") -> Any:
+        join = {"source": f"duckdb:///{file}?table={table}", "by": "region", "public": True}
+        asked = _spec(keyed, source=f"duckdb:///data.db?table={source}", join=join)
+        return release(asked, folder=tmp_path, dry_run=True)
+
+    for table, file in itertools.product(("regions", "lands"), ("data.db", "copy.db")):
+        assert joined_with(table, file=file).spent["epsilon"] == 1000
+    refused = [(t, "visits", "data.db") for t in ("visits", "VISITS", "again", "seen", "afar")]
+    refused += [("visits", "visits", "copy.db"), ("again", "visits", "copy.db")]
+    refused += [("visits", "seen", "data.db"), ("again", "seen", "data.db")]
+    for one in refused:
+        with pytest.raises(PolicyError, match="is the protected source, a copy") as told:
+            joined_with(*one)
+        assert told.value.next
+    with pytest.raises(SpecError, match="no table 'nowhere'"):
+        joined_with("nowhere")
+    spec = _spec(source="duckdb:///data.db?table=visits")
+    for table, fits in (("regions", True), ("again", False)):
+        twin = f"duckdb:///{tmp_path / 'data.db'}?table={table}"
+        with pytest.raises(DataError if fits else PolicyError):  # it has no such column
+            rehearse(spec, twin, folder=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -294,8 +294,10 @@ class Filter(Named):
                 chosen = charge.mechanism == EXPONENTIAL and isinstance(g, PureDP)
                 lead = lead**2 / (Exponential.rho_divisor if chosen else 2)
         else:
-            fitting = "'zcdp'" if isinstance(g, ZCDP) else "'basic' or 'zcdp'"
-            raise PolicyError("ledger.filter_cannot_take", value=self.value, g=g, fitting=fitting)
+            if self is Filter.BASIC:
+                raise PolicyError("ledger.basic_cannot_take", g=g)
+            fitting = "zcdp" if isinstance(g, ZCDP) else "basic"
+            raise PolicyError("ledger.pure_cannot_take", g=g, fitting=fitting)
         values = (EXACT.divide(Decimal(x.numerator), Decimal(x.denominator)) for x in (lead, delta))
         return Amount(**dict(zip(self.coordinates, values, strict=False)))
 

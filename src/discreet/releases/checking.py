@@ -39,7 +39,7 @@ from discreet.errors import InputError, PolicyError, SpecError
 from discreet.frames import JsonReady, Tabular, columns_from
 from discreet.releases.charge import assumed_account, spent_of
 from discreet.releases.drawing import draw, with_found_keys
-from discreet.releases.engines import file_of, is_csv, opened
+from discreet.releases.engines import is_csv, opened
 from discreet.releases.engines.base import Column, Engine, fields
 from discreet.releases.formula import kind_declared
 from discreet.releases.planning import Plan, Planned, alike, plan_of
@@ -297,8 +297,7 @@ def _opened(spec: Spec, twin: Any) -> Engine:
     if not isinstance(twin, str | Path):
         return opened(spec.source, spec.path, twin, spec.to_dict())
     name = str(twin)
-    file = file_of(name)
-    if name == spec.located if file is None else spec.is_source(Path(file).resolve()):
+    if spec.is_source(name, lambda path: Path(path).resolve()):
         raise PolicyError("releases.rehearse.protected")
     return opened(elsewhere(spec, name), lambda path: Path(path).resolve())
 

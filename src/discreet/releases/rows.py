@@ -491,7 +491,7 @@ def _check_public(join: Join, spec: Spec) -> None:
     name = None if located is None else file_of(located)
     if located is None or name is None:
         raise SpecError("releases.rows.public_file", source=located)
-    if spec.is_source(spec.path(name)):
+    if spec.is_source(located):
         raise PolicyError("releases.rows.public_source", source=located)
 
 

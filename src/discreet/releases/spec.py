@@ -248,19 +248,32 @@ class InFolder(Closed):
         allowed = (self._folder, self._keys_from)
         if not any(path.is_relative_to(folder) for folder in allowed if folder is not None):
             raise PolicyError("releases.keys.outside", column=column, file=name)
-        if self.is_source(path):
+        if self.is_source(name):
             raise PolicyError("releases.keys.from_source", column=column, file=name)
         return path
 
-    def is_source(self, path: Path) -> bool:
-        """Whether a file holds protected data, or is a copy of one that does.
+    def is_source(self, source: str, path_of: Callable[[str], Path] | None = None) -> bool:
+        """Whether a source holds protected data, or is a copy of one that does.
 
         Those are the source, and protected tables that are joined with it.
         """
+        file = file_of(source)
+        if file is None:
+            return source == self.located
+        path = (path_of or self.path)(file)
         joins = (path_in(join.source) for join in getattr(self, "join", ()) if not join.public)
         for located in (self.located, *joins):
             name = None if located is None else file_of(located)
-            if name is not None and _same(path, self.path(name)):
+            if located is None or name is None:
+                continue
+            if all(one.startswith("duckdb:///") for one in (source, located)):
+                from discreet.releases.engines import duckdb, files
+
+                tables = files.table_of(source), files.table_of(located)
+                both = (path, tables[0]), (self.path(name), tables[1])
+                if path.is_file() and self.path(name).is_file() and duckdb.same_table(*both):
+                    return True
+            elif _same(path, self.path(name)):
                 return True
         return False
 

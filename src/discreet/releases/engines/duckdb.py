@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import secrets
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -485,6 +486,65 @@ def _connected(spill: Path) -> duckdb.DuckDBPyConnection:
         if not most:
             raise
         raise InputError("engines.duckdb.memory", most=most) from None
+
+
+def same_table(one: tuple[Path, str], other: tuple[Path, str]) -> bool:
+    """Whether two tables of DuckDB files are one, are views of the same, or have the same rows."""
+    spill, (path, table), (where, second) = Spill(), one, other
+    try:
+        with _in_our_words(say("engines.doing.open")), _connected(spill.path) as connection:
+            connection.execute(f"attach {quoted(str(path))} as _one (read_only)")
+            if path.samefile(where):
+                if _made_of(connection, table) & _made_of(connection, second):
+                    return True
+                return _same_rows(connection, f"_one.{named(table)}", f"_one.{named(second)}")
+            connection.execute(f"attach {quoted(str(where))} as _other (read_only)")
+            return _same_rows(connection, f"_one.{named(table)}", f"_other.{named(second)}")
+    finally:
+        spill.remove()
+
+
+def _made_of(connection: duckdb.DuckDBPyConnection, table: str) -> set[str]:
+    """Return the name of a table, and those of all that it mentions if it is a view."""
+    listed = "select {}_name, sql from duckdb_{}s() where database_name = '_one'"
+    views, tables = (
+        {name.casefold(): sql.casefold() for name, sql in connection.sql(query).fetchall()}
+        for query in (listed.format(kind, kind) for kind in ("view", "table"))
+    )
+    found, waiting = set[str](), [table.casefold()]
+    while waiting:
+        found.add(name := waiting.pop())
+        words = views.get(name, "")
+        waiting += [
+            one
+            for one in (views | tables).keys() - found
+            if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", words)
+        ]
+    return found
+
+
+def _same_rows(connection: duckdb.DuckDBPyConnection, one: str, other: str) -> bool:
+    """Whether two tables have the same columns and the same rows, in any order and of any type."""
+
+    def columns(table: str) -> list[str]:
+        return sorted(str(name) for name, *_ in connection.sql(f"describe {table}").fetchall())
+
+    def texts(table: str) -> str:
+        return f"select {', '.join(f'{named(c)}::varchar' for c in names)} from {table}"  # noqa: S608
+
+    def number(query: str) -> int:
+        (found,) = connection.sql(f"select count(*) from ({query})").fetchall()[0]  # noqa: S608
+        return int(found)
+
+    try:
+        names = columns(one)
+        if [c.casefold() for c in names] != [c.casefold() for c in columns(other)]:
+            return False
+        if number(f"from {one}") != number(f"from {other}"):
+            return False
+        return number(f"{texts(one)} except all {texts(other)}") == 0
+    except duckdb.CatalogException:
+        return False  # whichever is missing is refused by who reads it
 
 
 def _plain(kind: Any) -> bool:

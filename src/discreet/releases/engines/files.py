@@ -80,7 +80,7 @@ def relation(
 ) -> Relation:
     """Return how a source is read; `mentioned` is the spec, if only its columns are needed."""
     if source.startswith("duckdb:///"):
-        table = parse_qs(urlsplit(source).query).get("table", [""])[0]
+        table = table_of(source)
         if not table:
             raise SpecError("engines.duckdb.table_missing", source=source)
         _require(source, path.is_file(), path)
@@ -101,6 +101,11 @@ def relation(
         return _parquet(path, mentioned)
     spec = Path(source).suffix.lower() in (".yaml", ".yml", ".json")
     raise SpecError("engines.duckdb.spec" if spec else "engines.duckdb.suffix", source=source)
+
+
+def table_of(source: str) -> str:
+    """Return the table that the URL of a DuckDB file names, or an empty text."""
+    return parse_qs(urlsplit(source).query).get("table", [""])[0]
 
 
 def _require(source: str, there: bool, path: Path) -> None:
