@@ -152,6 +152,8 @@ def test_what_warns_is_said_where_nobody_is_asked(
     assert "Public keys are not compared with the data" in made.stderr
     assert "No further release fits under this promise" in made.stderr
     assert "nothing was spent" not in made.stderr
+    part = _run(release_command.release, spec, "--dry-run", "--set", "budget.epsilon=0.7").stdout
+    assert "No further release fits" not in part
     # What it would spend did not seem to pass the cap of the account that was opened for it.
     assert foreseen[0].split(";")[0] == "Would spend ε = 1.29928298413026"
     # Nor did its prices, rounded up to fewer figures, seem to be more than it would spend.

@@ -226,7 +226,7 @@ def test_what_a_plan_does_not_carry_over_to_a_table_and_to_an_account_is_said() 
     assert "one number alone, which one unit changes by at most 2" in found.accuracy.words
     assert found.note is None
     by_law = plan(12, ratio=3, confidence=0.99, mechanism="gaussian")
-    assert "adds up ρ alone, and allows less" in (by_law.note or "")
+    assert "charged one by one allows less" in (by_law.note or "")
     assert by_law.budgets[0] > plan(12, ratio=3, confidence=0.99, budget="rho").budgets[0]
 
 

@@ -264,6 +264,11 @@ class Standing(JsonReady):
         return next((text for text in shown if not text.startswith("100")), whole)
 
     @property
+    def used_up(self) -> bool:
+        """Whether next to nothing is left: `used` says 100 % or more."""
+        return self.share_used >= 1 or self.used == percent(1.0, "up")
+
+    @property
     def fits_again(self) -> int | None:
         """How many more releases like `cost` fit; None where it is not known, or costs nothing."""
         if self.cost is None:

@@ -313,7 +313,7 @@ class Charging:
             name = "charge.promise_used" if again is None else "charge.promise_used_and_left"
             found.append(text(name, sentence=one.sentence, share=share, again=again))
             if again == 0 and self._releases is None:
-                found.append(text("charge.promise_used_up"))
+                found.append(text(f"charge.promise_{'used_up' if one.used_up else 'no_other'}"))
         return found
 
     # -- from reserve to publish

@@ -262,15 +262,14 @@ def plan(
             on_average=asked.on_average,
         ),
         sigma=first.sd if isinstance(by_budget(shown, 1.0).loss, NormalLoss) else None,
-        note=found.note or note or _beyond_account(found, kind),
+        note=found.note or note or _beyond_account(found),
         drawn=drawn.parts(x, method, strength, delta_total, nonnegative),
     )
 
 
-def _beyond_account(found: Kept, kind: Budget) -> str | None:
+def _beyond_account(found: Kept) -> str | None:
     """Say that an account allows less, where the plan rests on the law of the noise."""
-    by_law = found.strength != "generic"
-    return say("series.beyond_account", sign="ρ" if kind == "rho" else "ε") if by_law else None
+    return say("series.beyond_account") if found.strength != "generic" else None
 
 
 def _delta_beside(promise: Any, releases: int) -> float | None:
