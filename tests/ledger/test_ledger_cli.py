@@ -284,6 +284,21 @@ def test_what_rounding_left_over_is_shown_as_nothing(discreet: Discreet) -> None
     assert "left ε = 0: 0 more like the last release" in shown
 
 
+@pytest.mark.parametrize(
+    ("releases", "delta", "each"), [(12, 1e-3, 0.1323), (1, 1e-3, 1.16315), (100, 1e-4, 0.03626)]
+)
+def test_equal_parts_are_the_largest_that_fit_as_they_are_charged(
+    discreet: Discreet, releases: int, delta: float, each: float
+) -> None:
+    """They were parts of a plain sum, and two thirds of the cap were charged."""
+    cap = ("--epsilon", 1.16315, "--delta", 1e-3)
+    discreet.json("open", "--account", "a", "--filter", "basic", *cap, *APPROVED)
+    found = discreet.json("plan", "--account", "a", "--releases", releases, "--delta", delta)
+    entry = found["entries"][-1]
+    assert entry["parts"][0]["epsilon"] == pytest.approx(each, rel=2e-3)
+    assert 1.16315 * (1 - 1e-6) <= entry["cost"]["epsilon"] <= 1.16315
+
+
 def test_a_plan_on_a_basic_account_may_be_composed_at_one_delta(discreet: Discreet) -> None:
     cap = ("--epsilon", 10, "--delta", 1e-4)
     discreet.json("open", "--account", "a", "--filter", "basic", *cap, *APPROVED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 import pytest
@@ -22,6 +23,7 @@ from discreet.guarantees import (
     PureDP,
 )
 from discreet.ledger import Account, Amount, Charge, Filter
+from discreet.ledger.plans import Part, check_total, composed, equal_part
 from soaking import examples
 
 FAST = settings(derandomize=True, deadline=None, max_examples=examples(200))
@@ -230,3 +232,19 @@ def test_the_total_of_a_zcdp_account_with_delta_is_a_curve_above_the_gaussian() 
             truth = mpmath.mpf(delta) + (1 - mpmath.mpf(delta)) * gaussian
             assert truth <= total.at(epsilon).delta <= 1
     assert total.at(20.0).delta < 1.01 * delta
+
+
+@given(st.floats(1e-3, 20), st.floats(1e-9, 0.5), st.floats(0.01, 1), st.integers(1, 500))
+@FAST
+def test_the_largest_equal_part_is_never_refused(
+    epsilon: float, delta: float, share: float, releases: int
+) -> None:
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "basic"}
+    account = Account.opened("a", **terms, cap=ApproxDP(epsilon, delta))
+    each = equal_part(account, releases, delta * share)
+    parts = [Part(Charge(each), releases)]
+    cost = account.cost(composed(account, parts, delta * share, None)[0])
+    check_total(account, parts, cost)
+    assert account.cap is not None
+    assert cost.within(account.cap)
+    assert each.to_dict()["epsilon"] >= epsilon / releases * (1 - 1e-12)

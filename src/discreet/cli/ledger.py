@@ -254,7 +254,7 @@ def plan(
     found = book.account(account)
     if epsilon is rho is delta_each is None:
         before = planned_before(book.entries(account), key, releases)
-        each = equal_part(found, releases) if before is None else before
+        each = before or equal_part(found, releases, delta, method)
     else:
         each = stated(epsilon, delta_each, rho, adjacency=adjacency)
     part = Part(Charge(each), releases)

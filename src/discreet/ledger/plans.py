@@ -26,11 +26,13 @@ from discreet.laws.registry import kind_of, names
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import ZERO, Amount, Charge, Chargeable, Filter, charges
 from discreet.ledger.entries import Entry, read_moment
-from discreet.numerics import float_down
+from discreet.numerics import bracket, float_down
 from discreet.reading import line
 from discreet.words import say
 
 PlanPart: TypeAlias = "Part | Guarantee | Charge | tuple[Guarantee | Charge, int]"
+
+_CLOSE = 1e-9  # How near the largest equal part comes to what would not fit.
 
 
 class LostRelease(PolicyError):
@@ -299,8 +301,14 @@ def planned_before(entries: Iterable[Entry], key: str | None, releases: int) -> 
     return None
 
 
-def equal_part(account: Account, releases: int) -> Guarantee:
-    """Return a K-th of what is left under the account's cap and all its promises, rounded down."""
+def equal_part(
+    account: Account, releases: int, delta: float | None = None, method: str | None = None
+) -> Guarantee:
+    """Return the largest budget of which K fit under the account's cap and all its promises.
+
+    It is rounded down. How K of them add up is what `composed` charges: a K-th of what is left,
+    unless they are composed at one δ.
+    """
     limits = [limit for limit in (account.cap, *account.promises.values()) if limit is not None]
     if not limits:
         raise InputError("ledger.plan_unlimited", account=account.name)
@@ -312,7 +320,20 @@ def equal_part(account: Account, releases: int) -> Guarantee:
     if each * releases < CRUMB:
         raise BudgetExceeded("ledger.plan_nothing_left", account=account.name)
     epsilon, rho = (None, each) if account.filter is Filter.ZCDP else (each, None)
-    return stated(epsilon, rho=rho, adjacency=account.adjacency)
+    share = stated(epsilon, rho=rho, adjacency=account.adjacency)
+    if delta is None:
+        return share
+
+    def fits(each: float) -> bool:
+        part = Part(Charge(stated(each, adjacency=account.adjacency)), releases)
+        total = spent.plus(account.cost(composed(account, [part], delta, method)[0]))
+        return all(total.within(limit) for limit in limits)
+
+    # What does not fit is refused with its reason when it is charged.
+    if releases == 1 or not fits(each):
+        return share
+    most, _ = bracket(fits, each, float(left), relative=_CLOSE)
+    return stated(most, adjacency=account.adjacency)
 
 
 def composed(
@@ -341,7 +362,9 @@ def composed(
         account.require(adjacency=part.charge.guarantee.adjacency)
     subjects = [(_subject(part.charge), part.times) for part in parts]
     found = compose(subjects, delta=delta, method=method, adjacency=account.adjacency)
-    spent = Amount.of(epsilon=found.epsilon, delta=found.delta)
+    # No composition makes a release cheaper (`check_total`).
+    most = (getattr(part.charge.guarantee, "epsilon", 0.0) for part in parts)
+    spent = Amount.of(epsilon=max(found.epsilon, *most), delta=found.delta)
     return account.filter.charges(spent, account.adjacency), found.method, found.theorem
 
 
