@@ -17,7 +17,7 @@ import discreet
 from discreet.cli import main
 from discreet.errors import InputError, PolicyError
 from discreet.ledger import Ledger
-from discreet.releases.checking import _recommended
+from discreet.releases.checking import _best
 from discreet.releases.statistics.base import KINDS
 from soaking import soaked
 
@@ -123,7 +123,8 @@ def test_no_statistic_decides_alone_because_its_draws_were_right() -> None:
         for limit, errors in {1: (1.0, 1.0, 3.0), 2: (900.0, 900.0, 0.0)}.items()
         for name, error in zip("abc", errors, strict=True)
     ]
-    assert _recommended(rows, [1, 2]) == 1
+    draws = {"c": 10, "median": 10}
+    assert _best(rows, [1, 2], draws) == [1]
     # One count against a median of few draws: the law of the count's noise is known.
     count, median = (19.0, 883.0), (31.6, 0.0)
     rows = [
@@ -132,9 +133,16 @@ def test_no_statistic_decides_alone_because_its_draws_were_right() -> None:
         for limit, one, other in zip((5, 1), count, median, strict=True)
         for name, bias, noise, error in (("count", 0.0, one, one), ("median", 5.0, 1.0, other))
     ]
-    assert _recommended(rows, [1, 5]) == 5
+    assert _best(rows, [1, 5], draws) == [5]
     same = [row | {"error": 0.0} for row in rows]
-    assert _recommended(same, [1, 5]) == 1
+    assert _best(same, [1, 5], draws) == [1, 5]
+    # Of 10 draws a root mean square a third larger is chance; of 1,000 it is not.
+    near = [
+        row | {"drawn": True, "error": 4.0 - (row["limit"] == 1)} for row in rows[:1] + rows[2:3]
+    ]
+    near = [row | {"statistic": "median"} for row in near]
+    assert _best(near, [1, 5], draws) == [1, 5]
+    assert _best(near, [1, 5], {"median": 1_000}) == [1]
 
 
 def test_the_recommended_limit_follows_the_budget() -> None:

@@ -314,6 +314,8 @@ def rehearse(
         same = ", ".join(map(str, others))
         lines.append(say("cli.rehearse.alike", first=first, others=same))
     lines.append(say("cli.rehearse.recommended", limit=found.recommended, now=found.limit))
+    if found.even:
+        lines.append(say("cli.rehearse.even", limits=", ".join(map(str, found.even))))
     lines += [say("cli.rehearse.weighed")] if len(found.best) > 1 else []
     emit(found.to_dict(), lines, as_json)
 

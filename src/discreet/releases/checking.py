@@ -226,7 +226,7 @@ Values: TypeAlias = dict[str, _Rows]
 class Rehearsal(JsonReady, Tabular):
     """What each limit would cost on a twin: bias, noise and error of every statistic."""
 
-    shows: ClassVar = ("limit", "recommended", "best", "repeats", "alike", "rows")
+    shows: ClassVar = ("limit", "recommended", "best", "repeats", "alike", "even", "rows")
 
     rows: tuple[Mapping[str, Any], ...]
     recommended: int
@@ -234,6 +234,8 @@ class Rehearsal(JsonReady, Tabular):
     repeats: int
     alike: Mapping[int, Sequence[int]] = field(default_factory=dict)
     """For a limit others that do the same, and were not tried: no more rows can count."""
+    even: tuple[int, ...] = ()
+    """Limits that only the draws tell from the best: the spec's own is recommended among them."""
 
     @property
     def best(self) -> dict[str, int]:
@@ -289,7 +291,12 @@ def rehearse(
         tried = sorted(first for first, *_ in groups)
         rows = [row for n in tried for row in _tried(asked, engine, truth, plans[n], n, repeats)]
     same = {first: others for first, *others in groups if others}
-    return Rehearsal(tuple(rows), _recommended(rows, tried), asked.protect.rows, repeats, same)
+    own, cells = asked.protect.rows, {name: repeats * len(true) for name, true in truth.items()}
+    even = _best(rows, tried, cells)
+    recommended = own if own in even else even[0]
+    return Rehearsal(
+        tuple(rows), recommended, own, repeats, same, tuple(sorted(even)) if even[1:] else ()
+    )
 
 
 def _opened(spec: Spec, twin: Any) -> Engine:
@@ -445,7 +452,14 @@ def _root_mean(squares: Sequence[float]) -> float:
     return math.sqrt(math.fsum(squares) / len(squares)) if squares else 0.0
 
 
-def _recommended(rows: Sequence[Mapping[str, Any]], tried: Sequence[int]) -> int:
+def _best(
+    rows: Sequence[Mapping[str, Any]], tried: Sequence[int], draws: Mapping[str, int]
+) -> list[int]:
+    """Return the best limit, and behind it those that only chance may tell from it.
+
+    The logarithm of a root mean square of n draws is off by about 1/√(2n), so the difference of two
+    by 1/√n; twice that, over all statistics whose error is drawn, is put down to chance.
+    """
     largest: dict[str, float] = {}
     least: dict[str, float] = {}
     for row in rows:
@@ -461,4 +475,7 @@ def _recommended(rows: Sequence[Mapping[str, Any]], tried: Sequence[int]) -> int
             if largest[name]
         )
 
-    return min(tried, key=cost)
+    drawn = {row["statistic"] for row in rows if row["drawn"]}
+    chance = 2 * math.sqrt(math.fsum(1 / draws[name] for name in drawn))
+    best, *others = sorted(tried, key=cost)
+    return [best, *(one for one in others if cost(one) < cost(best) + chance)]
