@@ -519,3 +519,16 @@ def test_spent_and_cap_do_not_contradict_each_other(discreet: Discreet) -> None:
     told = [float(x) for x in re.findall(r"ε = ([\d.]+\d)", charged + shown)]
     assert "(person)" not in shown  # “one person” says it
     assert {*told} == {cap}  # the charge, the sum, the promise and the cap are one figure
+
+
+def test_a_release_whose_delta_does_not_fit_is_led_to_its_rho(discreet: Discreet) -> None:
+    """The promise was said to be used up, and to be withdrawn, though ρ was left under it."""
+    sure = ("--posterior", 0.12, "--prior", 0.05, "--confidence", 0.99)
+    discreet.json("open", "--account", "a", *sure, *APPROVED)
+    given = ("--epsilon", 0.2, "--delta", 1e-6, "--mechanism", "gaussian")
+    code, said = discreet("charge", "--account", "a", *given)
+    assert code == 3
+    assert "too little δ" in said
+    assert "--rho" in said
+    assert "withdrawn" not in said
+    discreet.json("charge", "--account", "a", "--rho", 0.01125, "--mechanism", "gaussian")

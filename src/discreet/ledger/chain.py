@@ -228,11 +228,14 @@ class Chain:
         # What rounding left over is nothing that anyone would release.
         crumbs = one.limit.lead * _CRUMBS
         fits = None if rest.lead <= crumbs else account.filter.fitting(charge, rest)
-        too_late = fits is None and before.spent != account.filter.zero
+        cost = account.filter.cost(charge)
+        short = rest.lead > crumbs and (cost.delta or 0) > (rest.delta or 0)
+        why = "would_break" if fits else "lacks_delta" if short else "used_up"
+        too_late = why == "used_up" and before.spent != account.filter.zero
         raise BrokenPromise(
-            "ledger.promise_used_up" if fits is None else "ledger.promise_would_break",
+            f"ledger.promise_{why}",
             **told,
-            cost=account.filter.cost(charge),
+            cost=cost,
             left=say("ledger.nothing") if left.lead <= crumbs else left.limit_text(),
             said_to_fit=said_to_fit(fits),
             series=self.paid_slots(account.name)
