@@ -19,7 +19,7 @@ SOURCE = Path(discreet.__file__).parent
 ROOT = SOURCE.parent.parent
 
 VERBS = {
-    "assess": ("discreet.assess('s.yaml')", "Assessment | Search | Synthesis"),
+    "assess": ("discreet.assess('s.yaml')", "Assessment | Search | Synthesis | Linkage"),
     "attack": ("discreet.attack('averaging')", "Attack"),
     "audit": ("discreet.audit('s.yaml')", "Audit"),
     "check": ("discreet.check('s.yaml')", "Checked"),
@@ -27,7 +27,10 @@ VERBS = {
     "compose": ("discreet.compose([(discreet.PureDP(0.1), 12)])", "Composition"),
     "cost": ("discreet.cost({'ratio': 3})", "Costs"),
     "deployments": ("discreet.deployments(0.1)", "Deployments"),
-    "explain": ("discreet.explain(discreet.PureDP(1), 0.1)", "Belief"),
+    "explain": ("discreet.explain(discreet.PureDP(1), 0.1)", "BeliefAtPrior"),
+    "explain_posterior": ("discreet.explain(discreet.PureDP(1), 0.1).posterior.upper", "float"),
+    "explain_all": ("discreet.explain(discreet.PureDP(1)).posterior", "Bounds | None"),
+    "explain_release": ("discreet.explain(discreet.release('s.yaml'), 0.1)", "BeliefAtPrior"),
     "explain_many": ("discreet.explain(discreet.PureDP(1), [0.1, 0.2])", "Beliefs"),
     "horizon": ("discreet.horizon(discreet.PureDP(0.1), ratio=3)", "Horizon"),
     "join": ("discreet.join(discreet.PureDP(1))", "Joining"),
@@ -36,7 +39,14 @@ VERBS = {
     "preview": ("discreet.preview('s.yaml')", "Preview"),
     "randomize": ("discreet.randomize(discreet.Survey.of('?', ['a', 'b'], epsilon=1), 'a')", "str"),
     "rehearse": ("discreet.rehearse('s.yaml', 'twin.csv')", "Rehearsal"),
-    "release": ("discreet.release('s.yaml')", "Release | Preview | Repeat"),
+    "release": ("discreet.release('s.yaml')", "Release"),
+    "release_table": ("discreet.release('s.yaml', confirm=True).table", "Table"),
+    "release_dry": ("discreet.release('s.yaml', dry_run=True, key='k')", "Preview"),
+    "release_key": ("discreet.release('s.yaml', key='k')", "Release | Repeat"),
+    "release_either": (
+        "discreet.release('s.yaml', dry_run=bool(1))",
+        "Release | Preview | Repeat",
+    ),
     "report": ("discreet.report('id')", "Report"),
     "release_report": ("discreet.Release.report", "def (self: Release, *, note:"),
     "summarize": (
@@ -72,7 +82,7 @@ def test_a_type_checker_sees_every_verb(tmp_path):
     found = dict(re.findall(r"notebook\.py:(\d+): note: Revealed type is \"(.*)\"", said))
     for line, (name, (_, wanted)) in enumerate(VERBS.items(), 2):
         shown = found[str(line)]
-        assert shown.startswith(wanted), (name, shown)
+        assert shown.startswith(wanted) if "(" in wanted else shown == wanted, (name, shown)
     assert 'Module has no attribute "nonsense"' in done.stdout
 
 

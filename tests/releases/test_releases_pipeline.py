@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import discreet
 from discreet.errors import BudgetExceeded, DataError, InputError, PolicyError, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger import Amount, Ledger
@@ -317,6 +318,30 @@ def test_a_release_in_rho(
     mechanisms = {call["mechanism"] for call in made.to_dict()["calls"]}
     assert mechanisms == {"gaussian", "exponential", "geometric"}
     assert "with probability" in made.statement.read_text()
+    # Two charges, of ρ and of (ε, δ), are explained together.
+    belief = discreet.explain(made, 0.1)
+    assert 0.1 < belief.posterior.upper < 1
+    assert belief.posterior.upper >= discreet.explain(ZCDP(0.24), 0.1).posterior.upper
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_release_is_explained_with_its_guarantee_and_its_promise(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path, dry_run: bool
+) -> None:
+    account(unit_name="one patient")
+    del spec["budget"]
+    spec["protect"]["name"] = "one patient"
+    spec |= {"tolerance": {"ratio": 3.0, "about": "value"}, "series": {"releases": 2}}
+    made: Any = release(spec, data=people, folder=tmp_path, dry_run=dry_run)
+    found = discreet.explain(made, 0.3)
+    assert found.prior == discreet.Prior(1, 0.3)
+    assert found.unit == "one patient"
+    assert found.guarantee == PureDP(made.spent["epsilon"])
+    assert discreet.join(made).unit == "one patient"
+    spec["budget"] = {"epsilon": 0.1}
+    del spec["tolerance"], spec["series"]
+    bare = discreet.preview(spec, data=people, folder=tmp_path)
+    assert discreet.explain(bare, 0.3).unit == "one patient"
 
 
 def test_an_epsilon_and_delta_release(

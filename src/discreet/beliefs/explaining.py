@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast, overload
 
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import AtConfidence, Belief, Beliefs, Beyond, Bounds, assumptions_for
@@ -90,38 +90,32 @@ class _Question:
         return loss.one_step(failure, self.sided, strength=self.strength)
 
 
-@overload
-def explain(
-    guarantee: Explained,
-    prior: Prior | float | None = None,
-    *,
-    confidence: float | None = None,
-    sided: Sided | None = None,
-    strength: Strength | None = None,
-    delta: float | None = None,
-    method: str | None = None,
-    counts_sensitive_only: bool = False,
-    unit: str | None = None,
-    people: int = _PEOPLE,
-) -> Belief: ...
+class _Said(TypedDict, total=False):
+    confidence: float | None
+    sided: Sided | None
+    strength: Strength | None
+    delta: float | None
+    method: str | None
+    counts_sensitive_only: bool
+    unit: str | None
+    people: int
+
+
+if TYPE_CHECKING:
+
+    class BeliefAtPrior(Belief):
+        """A belief with a prior, which has a posterior."""
+
+        prior: Prior
+        posterior: Bounds
 
 
 @overload
-def explain(
-    guarantee: Explained,
-    prior: Priors,
-    *,
-    confidence: float | None = None,
-    sided: Sided | None = None,
-    strength: Strength | None = None,
-    delta: float | None = None,
-    method: str | None = None,
-    counts_sensitive_only: bool = False,
-    unit: str | None = None,
-    people: int = _PEOPLE,
-) -> Beliefs: ...
-
-
+def explain(guarantee: Explained, prior: Prior | float, **said: Unpack[_Said]) -> BeliefAtPrior: ...
+@overload
+def explain(guarantee: Explained, prior: None = None, **said: Unpack[_Said]) -> Belief: ...
+@overload
+def explain(guarantee: Explained, prior: Priors, **said: Unpack[_Said]) -> Beliefs: ...
 def explain(
     guarantee: Explained,
     prior: Prior | float | Priors | None = None,
@@ -138,16 +132,16 @@ def explain(
     """Return what an adversary may come to believe.
 
     `guarantee` is one of `discreet.guarantees`, a mechanism of `discreet.laws`, the privacy loss of
-    a plan (`discreet.composition.loss_of`), a `DpEvent` of dp-accounting, or what `choose` or
-    `plan` gave back. Those carry a promise, which says what is left out here: confidence, sides,
-    unit, who depends on whom, and what a prior that is a number is about: the value (q, with
+    a plan (`discreet.composition.loss_of`), a `DpEvent` of dp-accounting, or what `choose`, `plan`
+    or `release` gave back. Those carry a promise, which says what is left out here: confidence,
+    sides, unit, who depends on whom, and what a prior that is a number is about: the value (q, with
     p = 1), or being in (p, with q = 1), or whichever the promise leaves open; `note` says which.
     Without a prior the bounds are over all that the promise is about. Without a promise they are
     about being in, and the confidence is 0.99, which matters only where the bound cannot hold for
-    every output. `delta` fixes one point of a curve
-    (without it the best is taken); `method="paper"` is KSZ's own route for zCDP; `people` is the N
-    of "up to N·δ' of N". For several priors (a list, a NumPy array, a column) there are as many
-    beliefs: a table, `explain(guarantee, [0.1, 0.5]).to_pandas()`.
+    every output. `delta` fixes one point of a curve (without it the best is taken);
+    `method="paper"` is KSZ's own route for zCDP; `people` is the N of "up to N·δ' of N". For
+    several priors (a list, a NumPy array, a column) there are as many beliefs: a table,
+    `explain(guarantee, [0.1, 0.5]).to_pandas()`.
 
     >>> belief = explain(PureDP(math.log(3)), 0.5)
     >>> round(belief.posterior.lower, 6), round(belief.posterior.upper, 6)
@@ -177,7 +171,7 @@ def explain(
     if prior is not None:
         prior, read = Prior.beside(promise, cast("Prior | float", prior))
         known_in = prior.p == 1 > prior.q
-    confidence, sided, unit = as_promised(promise, confidence, sided, unit)
+    confidence, sided, unit = as_promised(guarantee, confidence, sided, unit)
     check_sided(sided)
     if method not in (None, "paper"):
         raise InputError("beliefs.unknown_method", method=method)
@@ -211,10 +205,11 @@ def explain(
 
 
 def as_promised(
-    promise: Any, confidence: float | None, sided: Sided | None, unit: str | None
+    subject: Explained, confidence: float | None, sided: Sided | None, unit: str | None
 ) -> tuple[float, Sided, str]:
-    """Return what was said, or else what the promise says, or else what is usual."""
-    if promise is not None:
+    """Return what was said, or else what the subject's promise says, or else what is usual."""
+    unit = unit or getattr(subject, "unit_name", None)
+    if (promise := getattr(subject, "promise", None)) is not None:
         confidence = promise.confidence if confidence is None else confidence
         sided, unit = sided or promise.sided, unit or str(promise.unit)
     return 0.99 if confidence is None else confidence, sided or "two", unit or "one person"
@@ -275,7 +270,7 @@ def subject_of(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
 
         return curve_of_event(subject), None
     if isinstance(carried := getattr(subject, "guarantee", None), _GUARANTEES):
-        return carried, None  # what `choose` gave back
+        return carried, None  # what `choose` or `release` gave back
     from discreet.composition import PrivacyLoss, loss_of
 
     if isinstance(subject, PrivacyLoss):

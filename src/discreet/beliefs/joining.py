@@ -97,7 +97,7 @@ def join(
     if not beliefs:
         raise InputError("beliefs.join.nothing")
     promise = getattr(guarantee, "promise", None)
-    confidence, _, unit = as_promised(promise, confidence, None, unit)
+    confidence, _, unit = as_promised(guarantee, confidence, None, unit)
     failure = failure_of(confidence)
     stated, loss = subject_of(guarantee)
     stated, loss = with_dependent(promise, stated, loss)

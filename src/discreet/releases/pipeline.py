@@ -13,13 +13,26 @@ from functools import wraps
 from importlib.metadata import version
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, ParamSpec, TypeVar
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid
 from discreet.guarantees import Guarantee, added, figures_apart
 from discreet.laws import DiscreteGaussian
 from discreet.ledger import Ledger, Standing
+from discreet.ledger.amounts import charges
+from discreet.promises import Promise
 from discreet.reading import like
 from discreet.releases import outputs
 from discreet.releases.charge import (
@@ -54,8 +67,33 @@ if TYPE_CHECKING:
     from discreet import Report
 
 
+class _Charged:
+    """What a release guarantees by itself, and what its spec promises: `explain` takes both."""
+
+    __slots__ = ()
+    plan: Plan
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is charged: all of it together."""
+        from discreet.composition import loss_of
+
+        first, *more = (one.guarantee for one in charges(self.plan.pricing.charges))
+        return loss_of(first, *more).curve() if more else first
+
+    @property
+    def promise(self) -> Promise | None:
+        """The promise that the spec makes."""
+        return self.plan.spec.promised()
+
+    @property
+    def unit_name(self) -> str:
+        """What is protected, as sentences call it."""
+        return str(self.plan.spec.unit)
+
+
 @dataclass(frozen=True, slots=True)
-class Preview(Tabular):
+class Preview(_Charged, Tabular):
     """What a release would cost, and how accurate it would be; nothing was read or spent."""
 
     plan: Plan
@@ -140,7 +178,7 @@ class Preview(Tabular):
 
 
 @dataclass(frozen=True, slots=True)
-class Release(JsonReady, Tabular):
+class Release(_Charged, JsonReady, Tabular):
     """A release that was made: its charge, its files, its table."""
 
     shows: ClassVar = ("release_id", "spent", "remaining", "files", "statement", "head", "series")
@@ -211,9 +249,58 @@ def _by_name(function: Callable[P, R]) -> Callable[P, R]:
     return called
 
 
+GivenSpec: TypeAlias = str | Path | Mapping[str, Any] | Spec
+
+
+class _Run(TypedDict, total=False):
+    folder: str | Path | None
+    confirm: Confirm | None
+    say: Say | None
+    progress: Progress | None
+    before_charge: Callable[[Preview], None] | None
+    who: str | None
+    plan_id: str | None
+    next_slot: bool
+    retry: bool
+    keys_from: str | Path | None
+    changes: Mapping[str, Any] | None
+
+
+# Only a key finds a release again.
+@overload
+def release(
+    spec: GivenSpec,
+    data: Any = None,
+    *,
+    dry_run: Literal[False] = False,
+    key: None = None,
+    **run: Unpack[_Run],
+) -> Release: ...
+@overload
+def release(
+    spec: GivenSpec,
+    data: Any = None,
+    *,
+    dry_run: Literal[True],
+    key: str | None = None,
+    **run: Unpack[_Run],
+) -> Preview: ...
+@overload
+def release(
+    spec: GivenSpec,
+    data: Any = None,
+    *,
+    dry_run: Literal[False] = False,
+    key: str | None,
+    **run: Unpack[_Run],
+) -> Release | Repeat: ...
+@overload
+def release(
+    spec: GivenSpec, data: Any = None, *, dry_run: bool, key: str | None = None, **run: Unpack[_Run]
+) -> Release | Preview | Repeat: ...
 @_by_name
 def release(
-    spec: str | Path | Mapping[str, Any] | Spec,
+    spec: GivenSpec,
     data: Any = None,
     *,
     folder: str | Path | None = None,
@@ -318,7 +405,7 @@ def _slot_budget(
 
 @_by_name
 def preview(
-    spec: str | Path | Mapping[str, Any] | Spec,
+    spec: GivenSpec,
     data: Any = None,
     *,
     folder: str | Path | None = None,
@@ -329,7 +416,7 @@ def preview(
     changes: Mapping[str, Any] | None = None,
 ) -> Preview:
     """Say what a release would cost, what would be left, and how accurate it would be."""
-    found = release(
+    return release(
         spec,
         data=data,
         folder=folder,
@@ -340,9 +427,6 @@ def preview(
         keys_from=keys_from,
         changes=changes,
     )
-    if not isinstance(found, Preview):
-        raise TypeError("a dry run gives a preview")
-    return found
 
 
 def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:
