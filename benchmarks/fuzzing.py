@@ -181,6 +181,7 @@ def _witness(text: str, folder: Path) -> None:
     os.environ["DISCREET_WITNESS"] = str(folder)
     try:
         witness.seen("a" * 64)
+        witness.recalled("a" * 64)
     finally:
         del os.environ["DISCREET_WITNESS"]
 

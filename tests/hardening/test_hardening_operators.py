@@ -130,6 +130,7 @@ def test_a_ledger_restored_from_a_copy(
     tmp_path: Path, private_state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The host lost its private folder too: the shared witness tells."""
+    (tmp_path / "witness").mkdir()
     monkeypatch.setenv("DISCREET_WITNESS", str(tmp_path / "witness"))
     path = tmp_path / "ledger.db"
     ledger = Ledger.open(f"sqlite:///{path}")

@@ -262,6 +262,7 @@ def test_another_ledger_and_a_shared_witness(
     one, two = tmp_path / "one", tmp_path / "two"
     one.mkdir()
     two.mkdir()
+    (tmp_path / "shared").mkdir()
     monkeypatch.setenv("DISCREET_WITNESS", str(tmp_path / "shared"))
     ledger = opened(one)
     shutil.copy(one / "ledger.db", tmp_path / "backup.db")
@@ -273,6 +274,93 @@ def test_another_ledger_and_a_shared_witness(
         ledger.charge("clinic", PureDP(0.5), **SAID)
     monkeypatch.delenv("DISCREET_WITNESS")
     ledger.charge("clinic", PureDP(0.5), **SAID)  # nobody here has seen a later head
+
+
+def test_a_shared_witness_keeps_every_head_and_readers_look_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who may add to it cannot make it forget: not by adding the head of the older copy."""
+    shared, path = tmp_path / "shared", tmp_path / "ledger.db"
+    shared.mkdir()
+    monkeypatch.setenv("DISCREET_WITNESS", str(shared))
+    ledger = opened(tmp_path)
+    copy, first = path.read_bytes(), ledger.head
+    ledger.charge("clinic", PureDP(0.5), **SAID)
+    ledger.charge("clinic", PureDP(0.2), **SAID)
+    hidden = [entry.hash for entry in ledger.entries()][-2:]
+    assert [said["head"] for said in witness.kept(ledger.id)] == [first, *hidden]
+    path.write_bytes(copy)
+    witness.leave(ledger.id, first, 1)  # as if nothing had come after it
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "regulator"))
+    assert set(ledger.verify().lost) == set(hidden)
+    assert set(ledger.restore(approver="B", reason="disk failed")) == set(hidden)
+    assert ledger.verify().verified
+
+
+def test_a_witness_file_of_another_user_is_replaced_with_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setenv("DISCREET_WITNESS", str(shared))
+    ledger = opened(tmp_path)
+    monkeypatch.setattr(witness, "_add", lambda *_: False)
+    ledger.charge("clinic", PureDP(0.1), **SAID)
+    assert [said["head"] for said in witness.kept(ledger.id)][-1] == ledger.head
+    assert len(witness.kept(ledger.id)) == 2
+
+
+def test_a_head_that_the_witness_does_not_get_is_told_and_the_charge_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setenv("DISCREET_WITNESS", str(shared))
+    ledger = opened(tmp_path)
+    for file in shared.iterdir():
+        file.unlink()
+        file.mkdir()
+    ledger.charge("clinic", PureDP(0.1), **SAID)
+    assert float(ledger.spent("clinic").epsilon) == 0.1
+    assert f"was not left with the witness {shared}" in caplog.text
+
+
+def test_a_missing_witness_is_refused_and_an_empty_one_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A mount that is down, a name mistyped: nothing is charged, verified or made there."""
+    from discreet.cli import main
+
+    def run(*words: str) -> tuple[Any, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        return ended.value.code or 0, "".join(capsys.readouterr())
+
+    shared, url = tmp_path / "shared", f"sqlite:///{tmp_path / 'ledger.db'}"
+    check = ("ledger", "verify", "--ledger", url)
+    monkeypatch.setenv("DISCREET_WITNESS", str(shared))
+    with pytest.raises(InputError, match="There is no witness"):
+        opened(tmp_path)
+    monkeypatch.delenv("DISCREET_WITNESS")
+    ledger = opened(tmp_path)
+    found = report(account="clinic", ledger=url, output=tmp_path)
+    monkeypatch.setenv("DISCREET_WITNESS", str(shared))
+    before = ledger.head
+    with pytest.raises(InputError, match="There is no witness"):
+        ledger.charge("clinic", PureDP(0.1), **SAID)
+    assert ledger.head == before
+    for asked in (check, ("verify", str(found.folder)), ("verify", str(found.folder), *check[2:])):
+        code, said = run(*asked)
+        assert code == 2
+        assert "correct DISCREET_WITNESS" in said
+    assert not shared.exists()
+    shared.mkdir()
+    code, said = run(*check)
+    assert code == 0
+    assert f"? witness {shared}: it has no head of this ledger" in said
+    ledger.charge("clinic", PureDP(0.1), **SAID)
+    assert f"witness {shared}: the head of entry 4 is in this ledger" in run(*check)[1]
+    assert json.loads(run(*check, "--json")[1])["witness"] == 4
 
 
 def test_a_witness_file_stays_short_and_ends_with_the_newest_head(
@@ -309,6 +397,7 @@ def test_whoever_may_write_where_heads_are_kept_stops_and_overwrites_nothing(
 ) -> None:
     """JSON without an end, a pipe that nobody fills, a link to a file of the curator's."""
     shared = tmp_path / "shared"
+    shared.mkdir()
     monkeypatch.setenv("DISCREET_WITNESS", str(shared))
     ledger = opened(tmp_path)
     (left,) = shared.glob("*.json")
@@ -321,6 +410,9 @@ def test_whoever_may_write_where_heads_are_kept_stops_and_overwrites_nothing(
     kept = tmp_path / "kept"
     kept.write_text("kept")
     (shared / f".{ledger.id}.{os.getpid()}").symlink_to(kept)
+    ledger.charge("clinic", PureDP(0.01), **SAID)
+    left.unlink()
+    left.symlink_to(kept)
     ledger.charge("clinic", PureDP(0.01), **SAID)
     assert kept.read_text() == "kept"
     (tmp_path / "out" / "x").mkdir(parents=True)

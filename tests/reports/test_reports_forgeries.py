@@ -345,10 +345,64 @@ def test_a_head_that_is_newer_than_the_report_is_neither_agreement_nor_forgery(
         "The head that was given is not in this folder; else every figure that was checked agrees."
         " The wording was not checked."
     )
-    assert "Ask for a report made after that head" in answer["next"]
+    assert "--witness" in answer["next"]
     assert "--ledger" in answer["next"]
     assert answered(found.folder, head, made.ledger)["verified"]
     assert answered(found.folder, found.statement.facts["spending"]["head"])["verified"]
+
+
+def test_a_witness_agrees_with_an_honest_report_and_finds_a_ledger_turned_back(
+    approximate: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Making the report adds an entry, so the newest head is never in the folder."""
+    shared, honest = tmp_path / "witness", tmp_path / "honest"
+    shared.mkdir()
+    made, _ = own_report(approximate, tmp_path)
+    ledger, path = Ledger.open(made.ledger), made.home / "ledger.db"
+    copy = path.read_bytes()
+    monkeypatch.setenv("DISCREET_WITNESS", str(shared))
+    for cost in (0.001, 0.002):
+        ledger.charge("people", PureDP(cost), purpose="more", who="x")
+    found = report(made.release_id, ledger=made.ledger)
+    shutil.copytree(found.folder, honest)
+    ends, (file,) = found.statement.facts["spending"]["entries"], shared.glob("*.json")
+    newest = json.loads(file.read_text().splitlines()[-1])
+    assert newest == {"ledger_id": ledger.id, "head": ledger.head, "seq": ends + 1}
+    for place in (shared, file):
+        answer = json.loads(verified_alone(honest, "--witness", str(place), "--json")[1])
+        assert (answer["verified"], answer["vouched_up_to"]) == (True, ends)
+        assert any("which the witness saw after this report" in one for one in answer["unproven"])
+    rows = partial(verifier.sqlite_rows, made.ledger)
+    answer = verifier.examined(honest, None, rows, shared).answer()
+    assert answer["verified"]
+    assert not any("the witness" in one for one in answer["unproven"])
+    code, said = verified_alone(honest, "--all", "--witness", str(shared))
+    assert code == 0
+    assert f"the witness saw entries up to {ends + 1}; this report ends at entry {ends}" in said
+    # After it: the witness saw two histories, and which of them this report tells is not known.
+    with (tmp_path / "two.json").open("w") as kept:
+        own = found.statement.facts["spending"]["head"]
+        for seq, head in ((ends, own), (ends + 2, "a" * 64), (ends + 1, "b" * 64)):
+            kept.write(json.dumps({"ledger_id": ledger.id, "head": head, "seq": seq}) + "\n")
+    answer = verifier.examined(honest, witness=tmp_path / "two.json").answer()
+    assert any(f"saw entry {ends + 1} after entry {ends + 2}" in s for s in answer["unproven"])
+    # Turned back: two charges hidden, others made; what the agency forgets it cannot take back.
+    monkeypatch.delenv("DISCREET_WITNESS")
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "another host"))
+    path.write_bytes(copy)
+    for cost in (0.003, 0.004):
+        ledger.charge("people", PureDP(cost), purpose="another", who="x")
+    cheat = report(made.release_id, ledger=made.ledger).folder
+    assert verified_alone(cheat)[0] == 0
+    with file.open("a") as kept:
+        kept.write("\n" + json.dumps({"ledger_id": ledger.id, "head": ledger.head, "seq": ends}))
+    code, said = verified_alone(cheat, "--witness", str(shared))
+    assert code == 1
+    assert "is the one that the witness saw" in said
+    # A witness that has nothing of this ledger does not vouch for it; and there must be one.
+    (tmp_path / "empty").mkdir()
+    assert verified_alone(honest, "--witness", str(tmp_path / "empty"))[0] == 1
+    assert verifier.main([str(honest), "--witness", str(tmp_path / "mistyped")]) == 2
 
 
 def test_entries_cut_off_do_not_pass_with_a_newer_head(approximate: Made, tmp_path: Path) -> None:

@@ -349,6 +349,7 @@ def verify(
 ) -> None:
     """Recompute the whole chain; exit 1 if anything in it is not as it was written."""
     from discreet.errors import DiscreetError
+    from discreet.ledger.witness import kept, shared_folder
 
     book = at.book()
     more: dict[str, Any] = {}
@@ -371,6 +372,13 @@ def verify(
             if found.verified:
                 raise
     lines = _chain_lines(found.head, found.problems)
+    if (folder := shared_folder()) is not None:
+        heads = {str(said["head"]) for said in kept(found.hashes[0])} if found.hashes else set()
+        there = [seq for seq, digest in enumerate(found.hashes, 1) if digest in heads]
+        payload["witness"] = there[-1] if there else None
+        how = "saw" if there else "not_here" if heads else "knows_nothing"
+        told = {"folder": folder, "seq": payload["witness"]}
+        lines.append(say(f"cli.ledger.witness_{how}", **told))
     if signed := more.get("signature"):
         whose = say("cli.ledger.anyone") if signed["signer"] is None else signed["signer"]
         lines.append(say("cli.ledger.signed_by", key=signed["key"], signer=whose))
@@ -380,7 +388,7 @@ def verify(
         lines.append(str(refusal.flags))
     if found.since_head:
         lines.append(say("cli.ledger.since_head", head=head, entries=found.since_head))
-    if found.verified and head is None:
+    if found.verified and head is None and not payload.get("witness"):
         lines.append(say("cli.ledger.keep_head"))
     emit(payload, lines, as_json)
     if not found.verified:

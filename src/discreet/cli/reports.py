@@ -52,20 +52,23 @@ def report(
 def verify(
     folder: Path,
     head: str | None = None,
+    witness: Annotated[Path | None, typer.Option(envvar="DISCREET_WITNESS")] = None,
     ledger: str | None = None,
     everything: Annotated[bool, typer.Option("--all")] = False,
     as_json: Json = False,
 ) -> None:
     """Check a report folder; exit 1 on a problem or a broken promise."""
     from discreet.reports.stored import ledger_rows
-    from discreet.reports.verifier import examined, lines_of, no_head, no_report
+    from discreet.reports.verifier import examined, lines_of, no_head, no_report, no_witness
 
     if (why := no_report(folder)) is not None:
         raise InputError("reports.no_report", why=why)
     if no_head(head) is not None:
         raise InputError("ledger.head_not_a_hash", head=head)
+    if no_witness(witness) is not None:
+        raise InputError("ledger.no_witness", folder=witness)
     rows = None if ledger is None else partial(ledger_rows, ledger)
-    found = examined(folder, head, rows)
+    found = examined(folder, head, rows, witness)
     answer = found.answer()
     emit(answer, lines_of(found, everything), as_json)
     if not answer["verified"] or answer["promise_kept"] is False:

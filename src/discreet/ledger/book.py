@@ -155,6 +155,7 @@ class Ledger:
         def transaction(rows: Rows) -> tuple[_T, Entry | None, Entry | None]:
             return what(Chain(rows, self._clock)), rows.first(), rows.find()
 
+        witness.shared_folder()  # refused before anything is written
         result, first, last = self._store.write(transaction)
         if first is not None and last is not None:
             witness.leave(first.hash, last.hash, last.seq)
@@ -733,7 +734,7 @@ class Ledger:
         ledger_id, shown = self.id, self._shown(output)
 
         def write(chain: Chain) -> list[str]:
-            lost = chain.lost([*witness.seen(ledger_id), *shown])
+            lost = chain.lost([*witness.recalled(ledger_id), *shown])
             if lost:
                 chain.append("restore", None, {"lost": lost, **approved})
             return lost

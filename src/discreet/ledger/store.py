@@ -78,6 +78,7 @@ _NONE = object()  # the format where there are no tables
 # Columns that repeat what the body says, for looking up, in each format.
 _COLUMNS = ("kind", "account", "release_id", "plan_id", "slot")
 REPEATED = {FIRST: _COLUMNS, **dict.fromkeys((2, 3, FORMAT), (*_COLUMNS, "spec_hash"))}
+_AT_ONCE = 10_000  # hashes are looked for: a statement takes so many values and not many more
 # After so many seconds of trying again, people are told that the ledger is waited for.
 _SILENT = 2.0
 _log = logging.getLogger("discreet")
@@ -430,8 +431,9 @@ class Rows:
         """Return which of these hashes an entry of the chain has."""
         wanted = set(digests)
         found = {digest for digest in wanted if ("holds", digest) in self.known}
-        if wanted > found:
-            query = select(_entries.c.hash).where(_entries.c.hash.in_(wanted - found))
+        left = sorted(wanted - found)
+        for start in range(0, len(left), _AT_ONCE):
+            query = select(_entries.c.hash).where(_entries.c.hash.in_(left[start:][:_AT_ONCE]))
             found |= set(self.connection.scalars(query))
         return found
 

@@ -1,13 +1,15 @@
 """Heads that were seen: what shows that a ledger was restored from an old copy.
 
 Each write leaves the new head in a small file outside the ledger: in this user's private folder,
-and in the folder that `DISCREET_WITNESS` names, which may be shared with another host. The last
-line of a file counts. In the private folder a line is added, since to replace a file is to wait for
-the disk; where others may write, and perhaps over a network, the file is replaced. Stored
-releases carry the head at their charge. A head that was seen and is not in the chain any more means
-that entries were lost, and charges with them; then nothing is charged until someone has answered
-for it (`Ledger.restore`). A head names its ledger by the ledger's first hash, so that other
-ledgers' heads are left alone.
+and in the folder that `DISCREET_WITNESS` names, which may be shared with another host. That folder
+must be there: one that is made when it is missed would be on a disk of the ledger's own host. A
+file has a line for each head. In the private folder it is begun anew when it is full; in the other
+it keeps every line, since who may only add to it cannot turn it back. A charge looks at the newest
+head, and who only reads looks at all of them. Stored releases carry the head at their charge.
+
+A head that was seen and is not in the chain any more means that entries were lost, and charges with
+them; then nothing is charged until someone has answered for it (`Ledger.restore`). A head names its
+ledger by the ledger's first hash, so that other ledgers' heads are left alone.
 
 The private folder is this user's, and nobody else can read it: heads, and work in progress. It is
 `$DISCREET_STATE`, else `$XDG_STATE_HOME/discreet`, else `~/.local/state/discreet`; where none of
@@ -26,6 +28,7 @@ Whoever has it, its signature and the signer's public key can check both without
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -55,6 +58,7 @@ _FULL = 3500
 """A file of so many bytes is begun anew: a line within one page is never seen half written."""
 _LONGEST = 2**16
 _HEX = re.compile(r"[0-9a-f]{64}")
+_log = logging.getLogger("discreet")
 
 
 def private_folder(*names: str) -> Path:
@@ -103,49 +107,88 @@ def _folders() -> Iterator[tuple[Path, bool]]:
     yield private_folder("heads"), True
 
 
+def shared_folder() -> Path | None:
+    """Return the folder that `DISCREET_WITNESS` names; refuse one that is not there."""
+    named = os.environ.get("DISCREET_WITNESS")
+    if named and not Path(named).is_dir():
+        raise InputError("ledger.no_witness", folder=named)
+    return Path(named) if named else None
+
+
 def seen(ledger_id: str) -> tuple[str, ...]:
-    """Return the heads of a ledger that were left in the witness folders, for who will write."""
-    return _heads(ledger_id, (folder for folder, _ in _folders()))
+    """Return the newest head of a ledger in each witness folder, for who will write."""
+    told = (_lines(folder / f"{ledger_id}.json", _LONGEST)[-1:] for folder, _ in _folders())
+    return tuple(str(said["head"]) for (said,) in filter(None, told))
 
 
 def recalled(ledger_id: str) -> tuple[str, ...]:
-    """Return the same for who only reads: no folder is made."""
-    shared, own = os.environ.get("DISCREET_WITNESS"), (place / "heads" for place in _places())
+    """Return all that were left, for who only reads: no folder is made."""
+    own = (place / "heads" for place in _places())
     there = next((folder for folder in own if folder.is_dir()), None)
-    folders = [Path(shared)] if shared else []
-    return _heads(ledger_id, folders if there is None else [*folders, there])
+    newest = [] if there is None else _lines(there / f"{ledger_id}.json")[-1:]
+    return tuple(str(said["head"]) for said in (*kept(ledger_id), *newest))
 
 
-def _heads(ledger_id: str, folders: Iterable[Path]) -> tuple[str, ...]:
-    told = (_told(folder / f"{ledger_id}.json", last=True) for folder in folders)
-    return tuple(str(said["head"]) for said in told if "head" in said)
+def kept(ledger_id: str) -> list[dict[str, Any]]:
+    """Return what the shared folder has of a ledger: each head with its number, oldest first."""
+    shared = shared_folder()
+    return [] if shared is None else _lines(shared / f"{ledger_id}.json")
 
 
-def _told(path: Path, *, last: bool = False) -> dict[str, Any]:
-    """Return what a file, or its last line, says; nothing of one that cannot be read."""
-    with suppress(OSError, ValueError, LookupError, RecursionError):
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        said = json.loads(text.splitlines()[-1] if last else text)
+def _lines(path: Path, end: int | None = None) -> list[dict[str, Any]]:
+    """Return what the lines of a file say, or those at its end; one half written says nothing."""
+    found: list[dict[str, Any]] = []
+    with suppress(OSError):
+        if path.is_file():
+            with path.open("rb") as file:
+                file.seek(0 if end is None else max(0, path.stat().st_size - end))
+                found = [_read(line) for line in file.read().splitlines()]
+    return [said for said in found if "head" in said]
+
+
+def _told(path: Path) -> dict[str, Any]:
+    """Return what a file says; nothing of one that cannot be read."""
+    with suppress(OSError):
+        return _read(path.read_bytes() if path.is_file() else b"")
+    return {}
+
+
+def _read(text: bytes) -> dict[str, Any]:
+    with suppress(ValueError, RecursionError):
+        said = json.loads(text)
         return said if isinstance(said, dict) else {}
     return {}
 
 
+def _add(path: Path, line: str) -> bool:
+    """Add a line to a file, if there is a plain one: no link is followed, no pipe waited for."""
+    how = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK
+    with suppress(OSError), open(os.open(path, how), "ab", buffering=0) as file:
+        found = os.fstat(file.fileno())
+        if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+            return file.write(f"\n{line}".encode()) > 0  # whatever it ended with
+    return False
+
+
 def leave(ledger_id: str, head: str, seq: int) -> None:
-    """Leave the head of a ledger in every witness folder; where that fails, there is none."""
+    """Leave the head of a ledger in every witness folder; tell where the shared one gets none."""
     told = json.dumps({"ledger_id": ledger_id, "head": head, "seq": seq})
     for folder, ours in _folders():
-        with suppress(OSError):
+        try:
             path = folder / f"{ledger_id}.json"
-            if ours and path.is_file() and path.stat().st_size < _FULL:
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(f"\n{told}")  # whatever it ended with
+            if not (ours and path.is_file() and path.stat().st_size >= _FULL) and _add(path, told):
                 continue
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            old = [] if ours or path.is_symlink() else _lines(path)  # of another user, perhaps
+            lines = [json.dumps(said) for said in old if said.get("ledger_id") == ledger_id]
             part = folder / f".{ledger_id}.{os.getpid()}"
             part.unlink(missing_ok=True)
             with part.open("x", encoding="utf-8") as file:  # follows no link that lies there
-                file.write(told)
+                file.write("\n".join([*lines, told]))
             part.replace(path)
+        except OSError as fault:  # what was charged stays charged
+            if not ours:
+                why = {"folder": folder, "seq": seq, "reason": fault.strerror}
+                _log.warning(say("ledger.head_not_left", **why))
 
 
 def released_below(base: Path, name: str = "*") -> Iterator[Path]:

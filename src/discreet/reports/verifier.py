@@ -7,13 +7,14 @@ the sums, caps and promises in it, every belief that is stated and the worst cas
 priors that a promise speaks of, whether what the account has spent keeps it. The terms (unit,
 adjacency, filter, cap, approver) are those of the entry that opened the account.
 
-    python3 -I verify.py [FOLDER] [--head HASH] [--ledger LEDGER.db] [--all] [--json]
+    python3 -I verify.py [FOLDER] [--head HASH] [--witness PLACE] [--ledger LEDGER.db]
+                         [--all] [--json]
 
 What it cannot tell from the folder alone: that the chain was not written anew, which a head kept
-elsewhere shows (--head), for the entries up to it; and what came after the last entry, which the
-ledger shows (--ledger): then every entry is read there, and the ledger must hold the hash of this
-manifest. A promise given as a formula it can refute, and not prove; one with a key that is not
-known here it cannot check.
+elsewhere shows (--head), for the entries up to it, or all heads that a witness kept (--witness, its
+folder or the file in it); and what came after the last entry, which the ledger shows (--ledger):
+then every entry is read there, and the ledger must hold the hash of this manifest. A promise given
+as a formula it can refute, and not prove; one with a key that is not known here it cannot check.
 
 The answer: `verified` (nothing is wrong), `promise_kept` (null where none is made, or none can be
 proved), `complete_up_to` (the last entry up to which the account is whole, if the chain was not
@@ -107,9 +108,9 @@ ASK_AGAIN = (
 )
 HEAD = "the head kept elsewhere, "
 ASK_NEWER = (
-    "Either that head is newer than the report, or entries were cut off, or the chain was written "
-    "anew: the folder alone cannot tell. Ask for a report made after that head, or check this one "
-    "with --ledger too, or with the head that was printed when it was made."
+    "Either that head is newer than the report (making a report adds an entry), or entries were "
+    "cut off, or the chain was written anew: the folder alone cannot tell. Check with --witness, "
+    "if a witness kept every head, with --ledger, or with the head printed with the report."
 )
 UNREAD = "the ledger cannot be read: "
 ASK_LEDGER = (
@@ -1804,6 +1805,41 @@ def vouched_up_to(head: str | None, rows: Rows | None, chain: Chain) -> int | No
     return last if rows is not None or not first or own else None
 
 
+def witnessed(place: Path, ledger_id: str) -> list[tuple[int, str]]:
+    """The heads of a ledger that a witness kept, each with its entry; one half written is none."""
+    file, found = place / f"{ledger_id}.json" if place.is_dir() else place, []
+    for line in whole_text(file).splitlines() if file.exists() else []:
+        try:
+            said = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        said = said if type(said) is dict and said.get("ledger_id") == ledger_id else {}
+        if type(said.get("seq")) is int and type(said.get("head")) is str:
+            found.append((said["seq"], said["head"]))
+    return found
+
+
+def check_witness(heads: list[tuple[int, str]], rows: Rows | None, chain: Chain) -> Check:
+    """Every head that a witness kept is of this chain, of a later entry, or answered for."""
+    count, last = len(chain.hashes), max(heads, default=(0, ""))[0]
+    known = {*chain.hashes, *(head for one in chain.restored for head in one["lost"])}
+    for _, body, digest in rows or []:
+        known |= {digest, *json.loads(body).get("lost", [])}
+    yield bool(heads), "the witness has a head of this ledger"
+    for seq, head in heads:
+        if head not in known and (seq <= count or rows is not None):
+            yield False, f"entry {seq} of the ledger is the one that the witness saw, {head}"
+    if heads:
+        yield True, f"the witness saw entries up to {last}; this report ends at entry {count}"
+    for (seq, head), (after, other) in pairwise(heads):
+        if rows is None and after <= seq and head != other:
+            what = f"that the ledger was not turned back: the witness saw entry {after} after entry"
+            yield None, f"{what} {seq}: needs the ledger"
+    if last > count and rows is None:
+        what = f"that {span(count + 1, last)}, which the witness saw after this report, charged"
+        yield None, f"{what} nothing to the account (a report is an entry too): needs the ledger"
+
+
 def span(first: int, last: int) -> str:
     """Entries in words."""
     return f"entry {last}" if first == last else f"entries {first} to {last}"
@@ -2767,8 +2803,14 @@ def named(name: str, text: str) -> bool:
 class Report:
     """A report that is examined: one check after another, and what was found."""
 
-    def __init__(self, folder: Path, head: str | None, ledger: Callable[[], Rows] | None) -> None:
-        self.folder, self.head, self.ledger = folder, head, ledger
+    def __init__(
+        self,
+        folder: Path,
+        head: str | None,
+        ledger: Callable[[], Rows] | None,
+        witness: Path | None = None,
+    ) -> None:
+        self.folder, self.head, self.ledger, self.witness = folder, head, ledger, witness
         self.findings: list[Finding] = []
         self.chain: Chain | None = None
         self.reach: int | None = None  # of the head
@@ -2837,8 +2879,17 @@ class Report:
         if self.ledger is not None and self.note("the ledger", self.rows_into(held)):
             self.note("an entry of the ledger itself", check_ledger(held[0], chain, folder))
         rows = held[0] if held else None
+        if self.witness is not None:
+            self.note("the witness", self.ask(self.witness, rows, chain))
         self.reach = vouched_up_to(self.head, rows, chain)
         self.note("the head", check_outside(self.head, rows, chain))
+
+    def ask(self, witness: Path, rows: Rows | None, chain: Chain) -> Check:
+        """Compare with all that a witness saw; its newest head here is the one kept elsewhere."""
+        heads = witnessed(witness, chain.hashes[0])
+        yield from check_witness(heads, rows, chain)
+        saw = {head for _, head in heads}
+        self.head = self.head or next((one for one in chain.hashes[::-1] if one in saw), None)
 
     def rows_into(self, held: list[Rows]) -> Check:
         """Read the ledger itself; a wrong path says nothing of the folder."""
@@ -2921,12 +2972,21 @@ def verdict_of(
 
 
 def examined(
-    folder: Path, head: str | None = None, ledger: Callable[[], Rows] | None = None
+    folder: Path,
+    head: str | None = None,
+    ledger: Callable[[], Rows] | None = None,
+    witness: Path | None = None,
 ) -> Report:
     """Examine the report in a folder; with a ledger, each of its entries too."""
-    report = Report(folder, None if head is None else "".join(head.split()).lower(), ledger)
+    kept = None if head is None else "".join(head.split()).lower()
+    report = Report(folder, kept, ledger, witness)
     report.examine()
     return report
+
+
+def no_witness(place: Path | None) -> str | None:
+    """Why nothing can be asked of a witness, in one sentence; None if it can, or none is named."""
+    return None if place is None or place.exists() else f"There is no witness {place}."
 
 
 def no_head(head: str | None) -> str | None:
@@ -3001,19 +3061,21 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=here, help="the report")
     parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)  # its name before
     parser.add_argument("--head", help="a head of the ledger that was kept elsewhere")
+    parser.add_argument("--witness", type=Path, help="all heads that were kept: a folder or a file")
     parser.add_argument("--ledger", help="the ledger itself, a file")
     parser.add_argument("--all", action="store_true", help="print every check")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     given = parser.parse_args(arguments)
     folder, place = given.report or given.folder, given.ledger
-    if (why := no_report(folder) or no_head(given.head)) is not None:
+    why = no_report(folder) or no_head(given.head) or no_witness(given.witness)
+    if why is not None:
         sys.stderr.write(printable(why) + "\n")
         if given.json:
             error = {"code": "input", "message": why, "next": None}
             sys.stdout.write(json.dumps({"error": error}) + "\n")
         return 2
     ledger = None if place is None else partial(sqlite_rows, place)
-    report = examined(folder, given.head, ledger)
+    report = examined(folder, given.head, ledger, given.witness)
     answer = report.answer()
     text = json.dumps(answer, indent=2) if given.json else "\n".join(lines_of(report, given.all))
     shown = sys.stdout.encoding or "utf-8"
