@@ -23,6 +23,7 @@ from discreet.budgets.finding import Search
 from discreet.errors import DiscreetError
 from discreet.guarantees import PureDP
 from discreet.promises import Box, Counterfactual, Formula, Function, Groups, Posterior, Ratio
+from discreet.promises.unit import KINDS
 from discreet.words import say
 
 INITIALISMS = {"KSZ", "DP"}
@@ -93,7 +94,7 @@ def test_warnings() -> None:
         "Groups have unequal",
         "Not certified: nothing",
     }
-    for sentence in (*said.values(), say("budgets.question")):
+    for sentence in (*said.values(), *(say(f"budgets.question.{kind}", unit="one person") for kind in KINDS)):
         assert_reads(sentence, capital=True)
 
 
