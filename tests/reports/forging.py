@@ -69,7 +69,8 @@ def rechained(folder: Path, change: Callable[[Any], Any]) -> None:
         before = row["hash"]
     said["head"] = before
     edited(path, lambda old: old.update(said))
-    for name in ("statement.json", "statement.md", "report.html"):
+    texts = ("statement.json", "statement.md", "report.html", "registry.yaml")
+    for name in (name for name in texts if (folder / name).exists()):
         text = (folder / name).read_text(encoding="utf-8")
         for old, new in renamed.items():
             text = text.replace(old, new)

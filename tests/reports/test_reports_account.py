@@ -44,6 +44,18 @@ def found(base: tuple[Made, Report], made: Made) -> Report:
     return replace(report, folder=made.home / report.folder.relative_to(first.home))
 
 
+def test_what_was_promised_once_is_still_told_of(made: Made, found: Report) -> None:
+    """A withdrawn promise limits no value any more, and its prior stays in the table."""
+    (promise,) = found.statement.facts["promises"]
+    assert promise["withdrawn"]
+    rows = found.statement.facts["learned"]["rows"]
+    assert [row["prior"] for row in rows] == [0.01, 0.1, 0.3, 0.5, 0.05]
+    assert not any(row["own"] for row in rows)
+    assert "Values" in [one["name"] for one in found.statement.facts["not_covered"]]
+    assert "<strong>Values.</strong>" in (found.folder / "report.html").read_text("utf-8")
+    assert answered(found.folder, made.ledger)["problems"] == []
+
+
 def answered(folder: Path, ledger: str | None = None) -> dict[str, Any]:
     rows = None if ledger is None else partial(verifier.sqlite_rows, ledger)
     return verifier.examined(folder, None, rows).answer()

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import kept
 import pytest
 from forging import edited, rechained, rewritten, verified_alone
 from stories import BASE, Made, opened, own_report
@@ -92,26 +93,119 @@ def _weaker(said: Any) -> None:
     said["learned"]["adjacency"] = "replace"
 
 
-FORGERIES: dict[str, Callable[[Any], Any]] = {
-    "the list of hashes emptied": lambda said: said["hashes"].update(files={}),
-    "no risk": lambda said: said.update(risk=None, learned=None),
-    "no beliefs": _no_beliefs,
-    "fewer beliefs": _fewer_beliefs,
-    "beliefs at p = 0": _certain,
-    "another worst case": lambda said: said["risk"]["worst"]["ratio"].update(value=1.01),
-    "another approver": _spending(approved_by="The Minister"),
-    "another guarantee": lambda said: said["guarantee"].update(epsilon=0.01),
-    "another cap": lambda said: said["spending"]["cap"].update(epsilon=1.3),
-    "fewer charges": _spending(charges=[]),
-    "a weaker adjacency": _weaker,
+def printed(path: Path, shown: str, instead: str) -> None:
+    """Print something else in a file, wherever it has this."""
+    before = path.read_text(encoding="utf-8")
+    after = re.sub(shown, instead, before, flags=re.DOTALL)
+    assert after != before
+    path.write_text(after, encoding="utf-8")
+
+
+FORGERIES: dict[str, tuple[Callable[[Any], Any], str]] = {  # and the check that each is for
+    "the list of hashes emptied": (
+        lambda said: said["hashes"].update(files={}),
+        "the hashes of all released files are stated",
+    ),
+    "no risk": (lambda said: said.update(risk=None, learned=None), "beliefs are stated: the rel"),
+    "no beliefs": (_no_beliefs, "a belief is stated at every prior"),
+    "fewer beliefs": (_fewer_beliefs, "a belief is stated at every prior"),
+    "beliefs at p = 0": (_certain, "a belief is stated at every prior"),
+    "another worst case": (
+        lambda said: said["risk"]["worst"]["ratio"].update(value=1.01),
+        "the worst ratio",
+    ),
+    "another approver": (_spending(approved_by="The Minister"), "spending: approved by"),
+    "another guarantee": (
+        lambda said: said["guarantee"].update(epsilon=0.01),
+        "statement and release: guarantee",
+    ),
+    "another variant": (
+        lambda said: said["guarantee"].update(variant="perfect anonymity"),
+        "the statement names the variant that its parameters have",
+    ),
+    "another bound of values": (
+        lambda said: said["biases"][1].update(
+            text=said["biases"][1]["text"].replace("0 to 20 ", "0 to 200 ")
+        ),
+        "the statement tells the bounds of values that the spec declares",
+    ),
+    "another cap": (lambda said: said["spending"]["cap"].update(epsilon=1.3), "spending: cap"),
+    "fewer charges": (_spending(charges=[]), "spending: charges"),
+    "a weaker adjacency": (_weaker, "unit, adjacency and filter are the account's"),
 }
 
 
 @pytest.mark.parametrize("what", FORGERIES)
 def test_a_forged_statement_is_found_though_the_manifest_fits(found: Report, what: str) -> None:
-    edited(found.folder / "statement.json", FORGERIES[what])
+    change, check = FORGERIES[what]
+    edited(found.folder / "statement.json", change)
     rewritten(found.folder)
-    assert problems(found.folder)
+    assert any(told.startswith(check) for told in problems(found.folder))
+
+
+HASH = r"[0-9a-f]{64}"
+PAGES = ("report.html", "statement.md")
+RECORD = ("registry.yaml",)
+OTHER = rf"\g<1>{'a' * 64}"
+PRAISED = r"\g<1>perfect anonymity"
+PRINTED: dict[str, tuple[tuple[str, ...], str, str, str]] = {
+    "ε in the registry": (RECORD, r"(epsilon: )[\d.]+", r"\g<1>0.0003", "and the parameters"),
+    "ε twice": (RECORD, r"( +epsilon: )(\S+\n)", r"\1\2\g<1>0.0003\n", "and the parameters"),
+    "ε in its text": (RECORD, r"(spends\s+ε\s+=\s+)\S+", r"\g<1>0.0003.", "the text for a reg"),
+    "the registry's variant": (RECORD, "Pure DP", "Perfect DP", "the variant and the parameters"),
+    "the registry's head": (RECORD, rf"(head\s+){HASH}", OTHER, "every hash"),
+    "the hash of a file": (PAGES, rf"(table.csv[^\n]{{1,20}}?){HASH}", OTHER, "every hash"),
+    "the hash of another": (
+        PAGES, rf"(table.csv.{{1,40}}?)({HASH})(.{{1,90}}?)({HASH})", r"\1\4\3\2",
+        "print the hashes of the released files",
+    ),
+    "the head": (PAGES, rf"(<code>|covers\*\*: `){HASH}", OTHER, "every hash"),
+    "an entry as the head": (
+        PAGES[1:], rf"({HASH})(`\n[^\n]*covers\*\*: `){HASH}", r"\1\2\1",
+        "print the head of the ledger",
+    ),
+    "the bounds of values": (PAGES, "0 to 20 count", "0 to 200 count", "tells the biases"),
+    "the tile": (PAGES[:1], "(<dt>Variant[^<]*</dt><dd>)[^<]*", PRAISED, "the facts on"),
+    "the variant": (PAGES[1:], r"(\*\*Variant\*\*: )[^\n]*", PRAISED, "names the variant"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", PRINTED)
+def test_what_is_printed_is_compared_though_the_manifest_fits(found: Report, what: str) -> None:
+    names, shown, instead, check = PRINTED[what]
+    for name in names:
+        printed(found.folder / name, shown, instead)
+    rewritten(found.folder)
+    assert any(check in told for told in problems(found.folder))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_what_became_of_a_charge_is_that_of_the_ledger(tmp_path: Path, name: str) -> None:
+    """A release that was lost does not pass for one that was stored."""
+    made = kept.history(tmp_path)
+    folder = report(account="people", ledger=made.ledger).folder
+    assert problems(folder) == []
+    printed(folder / name, "lost: charged, and never stored", "stored")
+    rewritten(folder)
+    assert problems(folder) == [f"{name}: charges and decisions"]
+
+
+def test_a_large_loss_is_not_told_as_nearly_nothing(found: Report, tmp_path: Path) -> None:
+    """What is published looks nearly the same only where it is at most twice as likely."""
+    near = "So it looks nearly the same whether one person is in the data or not."
+    far = "But it can still look different if one person is left out of the data."
+    opened(tmp_path, cap=PureDP(4.0))
+    for epsilon, said in ((0.6, near), (2.0, far)):
+        made_one = story(tmp_path, BASE | {"budget": {"epsilon": epsilon}})
+        folder = report(made_one.release_id, ledger=made_one.ledger).folder
+        assert problems(folder) == []
+        text = (folder / "statement.md").read_text(encoding="utf-8")
+        assert said in text
+        assert (near in text) == (said == near)
+    for name in (*PAGES, "statement.json"):
+        printed(folder / name, re.escape(far), near)
+    rewritten(folder)
+    assert problems(folder) == ["“nearly the same” is said of little loss"]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +309,10 @@ def test_an_account_told_short_is_found_in_the_ledger(approximate: Made, tmp_pat
 
     edited(found.folder / "evidence.json", hidden)
     last = entries[-1]
+    before = found.statement.facts["spending"]["head"]
     edited(found.folder / "statement.json", _spending(head=last.hash, entries=last.seq))
+    for name in ("report.html", "statement.md", "registry.yaml"):
+        printed(found.folder / name, re.escape(before), last.hash)
     rewritten(found.folder)
     answer = answered(found.folder, last.hash)
     assert answer["verified"]

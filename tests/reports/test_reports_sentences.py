@@ -167,6 +167,7 @@ def test_a_promise_about_membership_leaves_values_open() -> None:
     assert "Values" in dict(not_protected(promises=[promise_in({"posterior": 0.12, "p": 0.05})]))
     both = [promise_in({"ratio": 3, "about": about}) for about in ("membership", "value")]
     assert "Values" not in dict(not_protected("public", promises=both))
+    assert "Values" in dict(not_protected("public", promises=[]))  # none is in force
 
 
 # -- joining or staying out

@@ -541,7 +541,7 @@ def statement(said: Mapping[str, Any]) -> str:
         "",
         _say("unprotected"),
         "",
-        *([_say("of_values", unit=subject)] if values_open(bound) else []),
+        *([_say("of_values", unit=subject)] if bound and values_open(bound) else []),
         _say("of_groups", unit=subject),
         _say("elsewhere"),
         _say("beyond", unit=subject, what=_say(f"beyond_{beyond}")),

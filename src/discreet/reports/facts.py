@@ -34,7 +34,7 @@ from discreet.reports.sentences import (
     Audience,
     check_audience,
     guarantee_text,
-    neighbours,
+    looks_text,
     not_protected,
     pure_against_approximate,
     sentence,
@@ -234,7 +234,8 @@ def _account_facts(
     """Return what a statement says of the account, of a release or not, and what may be learned."""
     account, unit, made = books.account, str(subject), made_promises(books.entries)
     promises = [one.registered.promise(account) for one in made if one.withdrawn is None]
-    found = learned(books.total(), subject, promises) if books.promised else None
+    gone = [one.registered.promise(account) for one in made if one.withdrawn is not None]
+    found = learned(books.total(), subject, promises, gone) if books.promised else None
     if found is None and books.promised:
         raise GuaranteeError("reports.nothing_to_state", total=books.total())
     total = verifier.total_of(chain.account.spent, chain.account.terms)
@@ -428,8 +429,9 @@ def release_text(
     identity, spending = facts["identity"], facts["spending"]
     kind = "release" if "release_id" in identity else "account"
     if check_audience(audience) == "public":
-        alike = neighbours(facts["unit"]["adjacency"], unit)["alike"]
-        opening = say(f"reports.{kind}.public", purpose=purpose_of(facts), alike=alike)
+        alike = verifier.looks_alike(facts["learned"])
+        looks = looks_text(alike, facts["unit"]["adjacency"], unit)
+        opening = say(f"reports.{kind}.public", purpose=purpose_of(facts), looks=looks)
         return f"{opening} {say('reports.release.public_spent')}"
     cap = spending.get("cap")
     values = {

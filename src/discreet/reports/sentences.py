@@ -30,6 +30,7 @@ from discreet.composition import loss_of
 from discreet.errors import InputError
 from discreet.frames import JsonReady, html_table
 from discreet.guarantees import Adjacency, Guarantee, PureDP
+from discreet.reports.verifier import NEARLY
 from discreet.rounding import FIGURES, number, percent
 from discreet.statements.tables import (
     chance,
@@ -244,10 +245,11 @@ def guarantee_text(
 ) -> str:
     """Return what a promise says, before any prior is named."""
     given = {name: getattr(guarantee, name, None) for name in ("epsilon", "delta", "rho")}
-    epsilon = given["epsilon"]
+    epsilon, even = given["epsilon"], loss_of(guarantee).right_guess(0.5)
     values = {
         **{name: "" if x is None else number(x, "up", FIGURES) for name, x in given.items()},
-        **neighbours(guarantee.adjacency, unit),
+        "changes": say(f"adjacency.{guarantee.adjacency.value}.changes"),
+        "looks": looks_text(even <= NEARLY, guarantee.adjacency.value, unit),
         "unit": unit,
         "guarantee": str(guarantee),
         "adjacency": guarantee.adjacency.value,
@@ -256,12 +258,10 @@ def guarantee_text(
     return say(f"reports.kind.{guarantee.kind}.{check_audience(audience)}", **values)
 
 
-def neighbours(adjacency: str, unit: str) -> dict[str, str]:
-    """Return how sentences speak of two neighbouring data sets: `alike` and `changes`."""
-    return {
-        "alike": say(f"adjacency.{adjacency}.alike", unit=unit),
-        "changes": say(f"adjacency.{adjacency}.changes"),
-    }
+def looks_text(alike: bool, adjacency: str, unit: str) -> str:
+    """Return how alike it looks, for everyone, whatever is true of the unit."""
+    said = "alike" if alike else "apart"
+    return say(f"reports.looks.{said}", who=say(f"adjacency.{adjacency}.{said}", unit=unit))
 
 
 def pure_against_approximate(belief: Belief, audience: Audience = "public") -> str:
@@ -285,17 +285,18 @@ def not_protected(
     audience: Audience = "public",
     unit: str = "person",
     *,
-    promises: Sequence[Promise] = (),
+    promises: Sequence[Promise] | None = None,
     unpromised: bool = False,
 ) -> tuple[tuple[str, str], ...]:
     """Return what the promise does not cover, as (name, sentence), the most asked-for first.
 
-    `promises` may leave open what is learned of values (`Promise.values_open`). `unpromised` says
-    that the same data also gave a file without a promise.
+    `promises` are those in force, if it is about an account: where none of them limits what is
+    learned of values (`Promise.values_open`), that is said. `unpromised` says that the same data
+    also gave a file without a promise.
     """
     said, texts = check_audience(audience), catalogue()
     topics = texts.names("reports.not_protected.order")
-    if values_open(promises):
+    if promises is not None and values_open(promises):
         topics = ("values", *topics)
     if unpromised:
         topics = ("unpromised", *topics)

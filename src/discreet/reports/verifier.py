@@ -436,21 +436,26 @@ def beliefs(
 
 
 def expected_beliefs(made: list[dict[str, Any]], terms: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """The beliefs that a statement must state: at the promises' priors, and at the usual ones."""
-    central, shown, found = terms["adjacency"] == "add-remove", [], []
-    for one in made:
+    """The beliefs that a statement must state: at the promises' priors, and at the usual ones.
+
+    Those of promises that were withdrawn come last.
+    """
+    shown: dict[bool, list[float]] = {True: [], False: []}  # by whether the promise stands
+    both: dict[tuple[float, float], bool] = {}
+    for one in sorted(made, key=lambda one: one["withdrawn"] is not None):
+        stands = one["withdrawn"] is None
         for p0, p, q0, q in (leaf.box for leaf in leaves(heard(one["keys"]), terms["adjacency"])):
-            if (p0, q0) != (p, q):
-                continue
-            if max(p, q) == 1:
-                shown.append(min(p, q))
-            elif ("both", True, p, q) not in found:
-                found.append(("both", True, p, q))
-    for prior in dict.fromkeys([*shown, *PRIORS]):
+            if (p0, q0) == (p, q) and max(p, q) == 1:
+                shown[stands].append(min(p, q))
+            elif (p0, q0) == (p, q):
+                both.setdefault((p, q), stands)
+    found: list[tuple[Any, ...]] = [("both", True, *at) for at, stands in both.items() if stands]
+    for prior in dict.fromkeys([*shown[True], *PRIORS, *shown[False]]):
         if prior != 1:
-            found += [("membership", prior in shown, prior, 1.0)] if central else []
-            found.append(("value", prior in shown, 1.0, prior))
-    return found
+            own, central = prior in shown[True], terms["adjacency"] == "add-remove"
+            found += [("membership", own, prior, 1.0)] if central else []
+            found.append(("value", own, 1.0, prior))
+    return found + [("both", False, *at) for at, stands in both.items() if not stands]
 
 
 def expected_confidence(made: list[dict[str, Any]], total: dict[str, Any]) -> float:
@@ -475,12 +480,13 @@ def check_beliefs(statement: dict[str, Any], release: dict[str, Any], account: A
         yield False, "beliefs are stated: the release has a guarantee"
         return
     made = [one for one in account.made.values() if one["withdrawn"] is None]
-    wanted = expected_beliefs(made, account.terms)
+    wanted = expected_beliefs([*account.made.values()], account.terms)
     names = ("about", "own", "p", "q")
     stated = [tuple(row[name] for name in names) for row in risk["beliefs"]]
     strange = any(strange_in(one["keys"]) for one in made)
-    if strange:  # it may name priors of its own, which are recomputed like any others
-        more = {row for row in stated if row[1] and row[2] * row[3] > 0}
+    gone = any(strange_in(one["keys"]) for one in account.made.values() if one["withdrawn"])
+    if strange or gone:  # it may name priors of its own, which are recomputed like any others
+        more = {row for row in stated if (row[1] or gone) and row[2] * row[3] > 0}
         usual = {row for row in wanted if (row[0], True, *row[2:]) not in more}
         wanted = stated if {*stated} == more | usual else wanted
     yield stated == wanted, "a belief is stated at every prior that belongs here, and no other"
@@ -1864,7 +1870,12 @@ def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
         yield None, f"{what} entry {reach}, the last that the head vouches for: needs a newer head"
     if known:
         return
-    yield None, "the wording and the drawings: that they are the true ones needs the ledger"
+    yield (
+        None,
+        "the wording, the labels, the drawings, the sources of keys and bounds in report.html, and "
+        "in registry.yaml all but its parameters, promises, hashes and text for a regulator: that "
+        "they are the true ones needs the ledger",
+    )
     complete = (chain.shown_up_to or {"entry": 0})["entry"]
     if complete < count:
         what = f"of {span(complete + 1, count)} there are hashes only"
@@ -1909,6 +1920,13 @@ def check_shown(statement: dict[str, Any], folder: Path) -> Check:
         yield all(row in text for row in wanted), f"the table in {name} has these figures"
 
 
+VARIANTS = {  # their names, and those that the registry has for them
+    "pure": ("pure differential privacy", "Pure DP"),
+    "approximate": ("approximate differential privacy", "Approximate DP"),
+    "concentrated": ("zero-concentrated differential privacy", "Zero-concentrated DP"),
+    "approximate-concentrated": ("a privacy curve", ""),
+    "none": ("none: the file was chosen by looking at the data", "Custom"),
+}
 FACT = re.compile(r"<dt>[^<]*</dt><dd>([^<]*)<small>([^<]*)</small></dd>")
 CELL = re.compile(r'<td class="figure">([^<]*)(?:<small>([^<]*)</small>)?')
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -1933,6 +1951,10 @@ def check_first_page(
 ) -> Check:
     """The facts and the released numbers on the page are those of the statement and the table."""
     text = text_of(folder / "report.html")
+    named = VARIANTS[statement["guarantee"]["kind"]][0]
+    same = statement["guarantee"]["variant"] == named
+    same = same and f"- **Variant**: {named}\n" in text_of(folder / "statement.md")
+    yield same, "the statement names the variant that its parameters have"
     blocks = re.findall(r'<dl class="facts">(.*?)</dl>', text, re.DOTALL)
     yield len(blocks) == 1, "report.html has one list of facts"
     facts = FACT.findall("".join(blocks))
@@ -1951,7 +1973,8 @@ def check_first_page(
     right = len(facts) == len(wanted) + 2
     told = html.unescape(facts[0][0]) if facts else ""
     right = right and told.startswith(statement["unit"]["subject"])
-    right = right and facts[-1][1] == statement["unit"]["adjacency"]
+    variant = (html.unescape(facts[-1][0]), facts[-1][1]) if facts else ()
+    right = right and variant == (guarantee["variant"], statement["unit"]["adjacency"])
     cap = spending["cap"]
     for (shown, _), amounts in zip(facts[1:-1], wanted, strict=False):
         left = cap if amounts is spending["remaining"] else None
@@ -2227,6 +2250,15 @@ def headline(statement: Any) -> dict[str, Any]:
     return next((row for row in same if row["about"] == about), found[0])
 
 
+NEARLY = 0.75  # of what has a chance of one half without the unit; of pure DP where e^ε is 2
+
+
+def looks_alike(learned: dict[str, Any]) -> bool:
+    """Whether all that is published looks nearly the same with the unit and without it."""
+    even = (row for row in learned["rows"] if row["prior"] == 0.5 and row["guess"] is not None)
+    return all(row["guess"] <= NEARLY for row in even)
+
+
 def check_sentences(statement: dict[str, Any], release: dict[str, Any] | None, account: Account,
                     folder: Path) -> Check:  # fmt: skip
     """The sentences for everyone have the recomputed figures, the same on both pages."""
@@ -2241,6 +2273,8 @@ def check_sentences(statement: dict[str, Any], release: dict[str, Any] | None, a
     yield same, "statement.md tells everyone what report.html does"
     if risk is None:
         return
+    near = "looks nearly the same" in public[0]
+    yield not near or looks_alike(statement["learned"]), "“nearly the same” is said of little loss"
     name = re.compile(rf"(?<!\w){re.escape(statement['unit']['subject'])}(?!\w)")
     row, total = headline(statement), total_of(account.spent, account.terms)
     x, sure, central = row["p"] * row["q"], row["holds_with"], total["adjacency"] == "add-remove"
@@ -2613,22 +2647,29 @@ def history_shown(
     charged = [row for row in history if row.get("kind") in ("reserve", "slot", "charge", "plan")]
     decided = [row for row in history if "lost" in row or row["kind"] in DECIDED]
     first, second = ([one for one in tables if one and len(one[0]) == size] for size in (8, 5))
-    good = any(charges_shown(charged, one, written) for one in first) if charged else not first
+    stored = {row["release_id"] for row in history if row.get("kind") == "commit"}
+    shown = any(charges_shown(charged, stored, one, written) for one in first)
+    good = shown if charged else not first
     return good and any(decisions_shown(decided, one, written) for one in second)
 
 
 def charges_shown(
-    charged: list[dict[str, Any]], table: list[list[str]], written: Callable[[str], str]
+    charged: list[dict[str, Any]],
+    stored: set[str],
+    table: list[list[str]],
+    written: Callable[[str], str],
 ) -> bool:
-    """Whether a table has these charges."""
+    """Whether a table has these charges, and which of their releases were stored."""
     nothing = dict.fromkeys(("epsilon", "delta", "rho"))
     good = len(table) == len(charged)
+    became = {True: "stored", False: "lost: charged, and never stored", None: "–"}
     for row, cells in zip(charged, table, strict=False):
         name, purpose = row.get("release_id") or row.get("plan_id"), written(row["purpose"])
         told = [cells[0], cells[1], cells[2], cells[4]]
         good = good and told == [str(row["entry"]), row["at"][:10], name, purpose]
         good = good and same_figures(cells[5], row.get("cost", nothing))
-        good = good and same_figures(cells[7], row["spent"])
+        kept = name in stored if row["kind"] in ("reserve", "slot") else None
+        good = good and same_figures(cells[7], row["spent"]) and cells[6] == became[kept]
         slot = str(row["slot"]) if row["kind"] == "slot" else ""
         good = good and re.findall(r"(?<!\w)\d+(?!\w)", cells[3]) == [slot] * bool(slot)
     return good
@@ -2736,6 +2777,88 @@ def check_statement(statement: dict[str, Any], release: dict[str, Any]) -> Check
     told = [row for bias in statement["biases"] for row in bias["size"] or ()]
     same = all(row in paid for row in told) and all(row in told for row in paid)
     yield same, "statement and release: how many units are cut"
+
+
+def bounds_in(said: Any) -> Iterator[tuple[str, ...]]:
+    """All bounds of values in a part of a spec, as texts tell them."""
+    for one in said if isinstance(said, list) else spread(said):
+        yield from bounds_in(one)
+    bounds = said.get("bounds") if isinstance(said, dict) else None
+    if isinstance(bounds, list) and len(bounds) == 2:
+        yield tuple(f"{float(end):g}" for end in bounds)
+
+
+CLIPPED = re.compile(r"Values of (.{1,400}?) outside (\S+) to (\S+) count as")
+
+
+def check_biases(statement: dict[str, Any], release: dict[str, Any], folder: Path) -> Check:
+    """The bounds of values are those of the spec, and both pages have every line on biases."""
+    biases = [bias["text"] for bias in statement["biases"]]
+    clips = [bias["text"] for bias in statement["biases"] if bias["kind"] == "clipping"]
+    told, spec = [CLIPPED.match(text) for text in clips], release.get("spec", {})
+    declared = {
+        pair
+        for entry in statistics_in(spec.get("statistics", []))
+        for pair in bounds_in({k: v for k, v in entry.items() if k not in ("keys", "hierarchy")})
+    }
+    names = "\n".join(strings_in(spec))
+    known = [one.groups()[1:] for one in told if one and one[1] in names]
+    good = {*known} == declared and len(known) == len(clips)
+    yield good, "the statement tells the bounds of values that the spec declares"
+    page, text = text_of(folder / "report.html"), text_of(folder / "statement.md")
+    good = f"<ul>{''.join(f'<li>{html.escape(one)}</li>' for one in biases)}</ul>" in page
+    good = good and len(CLIPPED.findall(plain(page))) == len(told)
+    yield good, "report.html tells the biases, with the bounds of values"
+    lines = "\n".join(f"- {flat(one)}" for one in biases)
+    good = (not biases or f"\n\n{lines}\n\n" in text) and len(CLIPPED.findall(text)) == len(told)
+    yield good, "statement.md tells the biases, with the bounds of values"
+
+
+HASH = re.compile(r"(?<!\w)(?=\d*[a-fA-F])[0-9a-fA-F]{60,}(?!\w)")
+
+
+def check_hashes(statement: dict[str, Any], release: dict[str, Any] | None,
+                 evidence: dict[str, Any], folder: Path) -> Check:  # fmt: skip
+    """The head and the hashes of files are printed where they belong, and no unknown hash is."""
+    bodies = [json.loads(row["body"]) for row in evidence["chain"] if row["body"] is not None]
+    known = {*HASH.findall("\n".join(strings_in([statement, release, bodies])))}
+    head, page = statement["spending"]["head"], NOTE.sub("", text_of(folder / "report.html"))
+    text = text_of(folder / "statement.md")
+    pages = {"report.html": page, "statement.md": text}
+    if release is not None:
+        pages |= {name: text_of(folder / name) for name in ("participant.html", "registry.yaml")}
+    for name, shown in pages.items():
+        odd = [one for one in HASH.findall(shown) if one not in known]
+        what = f"{name}: every hash is one of the report's"
+        yield not odd, ", but not ".join([what, *odd[:1]])
+    printed = re.findall(r"<code>([^<]*)</code>", page)
+    printed += re.findall(r"^- \*\*Ledger head[^*]*\*\*: `(.*)`$", text, re.MULTILINE)
+    yield printed == [head, head], "report.html and statement.md print the head of the ledger"
+    if release is not None:
+        files = [[name, digest] for name, digest in statement["hashes"]["files"].items()]
+        good = files in tables_in(page) and files in tables_written(text)
+        yield good, "report.html and statement.md print the hashes of the released files"
+
+
+def check_registry(statement: dict[str, Any], folder: Path) -> Check:
+    """The record of the registry has the parameters, the variant and the text of the statement."""
+    text, guarantee = whole_text(folder / "registry.yaml"), statement["guarantee"]
+    found = re.findall(r"^ *privacy_parameters: ?(.*\n(?: {6}\S.*\n)*)", text, re.MULTILINE)
+    rows = [dict(re.findall(r"^ {6}(\w+): (\S+)$", one, re.MULTILINE)) for one in found]
+    wanted = {k: guarantee[k] for k in ("epsilon", "delta", "rho") if guarantee[k] is not None}
+    good = [{k: float(v) for k, v in row.items()} for row in rows] == [wanted]
+    good = good and [len(one.splitlines()) for one in found] == [len(wanted) + 1]
+    good = good and re.findall(r"^ *variant_name: (.*)$", text, re.MULTILINE) == [
+        VARIANTS[guarantee["kind"]][1]
+    ]
+    yield good, "registry.yaml has the variant and the parameters of the statement"
+    spending = statement["spending"]
+    notes = f"sha256 {statement['hashes']['output']}, ledger head {spending['head']}"
+    promised = [one["sentence"] for one in statement["promises"] if not one["withdrawn"]]
+    bare = partial(re.sub, r"[\s'\"\\]+", "")  # YAML breaks lines, and quotes
+    texts = [notes, statement["texts"]["regulator"], *promised]
+    good = all(bare(one) in bare(text) for one in texts if " ".join(one.split()).isprintable())
+    yield good, "registry.yaml has the text for a regulator, the promises and the hashes"
 
 
 def statistics_in(spec: Any) -> Iterator[dict[str, Any]]:
@@ -2856,6 +2979,8 @@ class Report:
             self.note("a released file", check_files(statement, folder))
             self.note("the statement", check_statement(statement, release))
             self.note("the statement", check_bases(statement, release, folder))
+            self.note("a bias", check_biases(statement, release, folder))
+            self.note("registry.yaml", check_registry(statement, folder))
         self.note("the chain", self.walk(statement, release, evidence))
         if self.chain is None:
             return
@@ -2870,6 +2995,7 @@ class Report:
         self.note("a table", check_tables(statement, folder))
         self.note("a line", check_lines(statement, release, folder))
         self.note("a figure", check_added(statement, release, evidence, folder))
+        self.note("a hash", check_hashes(statement, release, evidence, folder))
         if release is not None:
             page = check_participant(statement, release, account, folder)
             self.note("the participant's page", page)

@@ -114,12 +114,20 @@ class Learned:
         }
 
 
-def learned(total: Guarantee, unit: Unit, promises: Sequence[Promise] = ()) -> Learned | None:
-    """Return what may be learned under a total; None where its δ bounds no belief at all."""
+def learned(
+    total: Guarantee,
+    unit: Unit,
+    promises: Sequence[Promise] = (),
+    withdrawn: Sequence[Promise] = (),
+) -> Learned | None:
+    """Return what may be learned under a total; None where its δ bounds no belief at all.
+
+    The priors of promises that were `withdrawn` stay in the table.
+    """
     asked = max((p.confidence for p in promises if p.confidence is not None), default=CONFIDENCE)
     for confidence in (asked, *(level for level in _LOWER if level < asked)):
         try:
-            rows = tuple(_rows(total, unit, promises, confidence))
+            rows = tuple(_rows(total, unit, (promises, withdrawn), confidence))
         except GuaranteeError:
             continue
         sure = min(belief.holds_with for row in rows for _, belief in row.beliefs())
@@ -128,28 +136,29 @@ def learned(total: Guarantee, unit: Unit, promises: Sequence[Promise] = ()) -> L
 
 
 def _rows(
-    total: Guarantee, unit: Unit, promises: Sequence[Promise], confidence: float
+    total: Guarantee, unit: Unit, made: tuple[Sequence[Promise], ...], confidence: float
 ) -> Iterator[Row]:
     central = total.adjacency is Adjacency.ADD_REMOVE
 
     def at(p: float, q: float) -> Belief:
         return explain(total, Prior(p, q), confidence=confidence, unit=str(unit))
 
-    priors = (part.own_prior for promise in promises for part in promise.each)
-    own = list(dict.fromkeys(prior for prior in priors if prior is not None))
-    shown: list[float] = []
-    for p, q in own:
-        if p < 1 and q < 1:
-            yield Row(p * q, True, both=at(p, q))
-        else:
-            shown.append(min(p, q))
-    for prior in dict.fromkeys([*shown, *PRIORS]):
+    shown: list[list[float]] = []
+    both: list[list[tuple[float, float]]] = []
+    for promises in made:  # those that stand, and those that were withdrawn
+        priors = (part.own_prior for promise in promises for part in promise.each)
+        own = list(dict.fromkeys(prior for prior in priors if prior is not None))
+        both.append([pair for pair in own if max(pair) < 1])
+        shown.append([min(pair) for pair in own if max(pair) == 1])
+    yield from (Row(p * q, True, both=at(p, q)) for p, q in both[0])
+    for prior in dict.fromkeys([*shown[0], *PRIORS, *shown[1]]):
         if prior == 1:
             continue
         yield Row(
             prior,
-            prior in shown,
+            prior in shown[0],
             membership=at(prior, 1.0) if central else None,
             value=at(1.0, prior),
             guess=loss_of(total).right_guess(prior),
         )
+    yield from (Row(p * q, False, both=at(p, q)) for p, q in both[1] if (p, q) not in both[0])

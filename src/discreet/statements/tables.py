@@ -269,8 +269,8 @@ def promises_in(promises: Sequence[Facts], adjacency: str) -> list[Promise]:
 
 
 def values_open(promises: Sequence[Promise]) -> bool:
-    """Whether promises were made, and none covers a value of a unit known to be in the data."""
-    return bool(promises) and all(promise.values_open for promise in promises)
+    """Whether no promise in force covers a value of a unit known to be in the data."""
+    return all(promise.values_open for promise in promises)
 
 
 def learned_table(facts: Facts) -> Table:
