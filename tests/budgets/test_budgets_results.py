@@ -66,7 +66,7 @@ class TestJson:
         assert said["noise"]["mechanism"] == "geometric"
         assert said["alternatives"] == {"naive": naive(3)}
         assert said["confidence"] is None
-        assert said["question"] == say("budgets.question.person", unit="person")
+        assert said["question"] == say("budgets.question.person", unit="one person")
         assert said["warnings"] == list(choice.warnings)
         assert said["assumptions"] == choice.assumptions.to_dict()
 
