@@ -94,7 +94,10 @@ def test_warnings() -> None:
         "Groups have unequal",
         "Not certified: nothing",
     }
-    for sentence in (*said.values(), *(say(f"budgets.question.{kind}", unit="one person") for kind in KINDS)):
+    for sentence in (
+        *said.values(),
+        *(say(f"budgets.question.{kind}", unit="one person") for kind in KINDS),
+    ):
         assert_reads(sentence, capital=True)
 
 
