@@ -36,6 +36,7 @@ from discreet.promises import (
     Table,
 )
 from discreet.promises.formula import evaluate, parse
+from discreet.promises.promise import promised
 from soaking import examples
 
 STEADY = settings(derandomize=True, deadline=None, max_examples=examples(200))
@@ -173,6 +174,8 @@ class TestProbabilities:
         [
             (lambda x: Posterior(x, Box(0.05, 0.05, 1, 1)), "posterior"),
             (lambda x: PosteriorUnlessRatio(x, 3), "posterior"),
+            # It was told that a posterior alone fits not every prior.
+            (lambda x: x == 1 or promised({"posterior": x}), "posterior"),
             (Difference, "difference"),
         ],
     )

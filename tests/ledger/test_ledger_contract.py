@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import BudgetExceeded, InputError, PolicyError
+from discreet.errors import BrokenPromise, BudgetExceeded, InputError, PolicyError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, Guarantee, PureDP
 from discreet.ledger import Amount, Charge, Ledger, OverBudget, Part
 from discreet.ledger.plans import LostRelease
@@ -325,6 +325,24 @@ def test_each_coordinate_has_its_own_cap(opened: Opened) -> None:
     ledger.charge("clinic", PureDP(0.9), **CHARGED)
     with pytest.raises(OverBudget):
         ledger.charge("clinic", PureDP(1e-9), **CHARGED)
+
+
+def test_where_no_delta_is_left_that_is_what_is_said(opened: Opened) -> None:
+    """It said that nothing fits and that asking for less does not help."""
+    ledger = opened(filter="zcdp", cap=Amount.of(rho=1.0))
+    for charge in (ApproxDP(0.1, 1e-6), [ZCDP(0.1), ApproxDP(0.1, 1e-6)]):
+        with pytest.raises(OverBudget, match="no δ is left") as refused:
+            ledger.charge("clinic", charge, **CHARGED)
+        assert "does not help" not in str(refused.value.flags)
+    promise = {"difference": 0.2, "confidence": 0.99}
+    opened("promised", filter="zcdp", cap=None, promise=promise)
+    ledger.charge("promised", ZCDP(0.001), **CHARGED)
+    with pytest.raises(BrokenPromise, match="too little δ") as broken:
+        ledger.charge("promised", ApproxDP(0.01, 1e-6), **CHARGED)
+    assert "series" not in str(broken.value)
+    ledger.charge("clinic", PureDP(0.1), **CHARGED)
+    with pytest.raises(OverBudget, match="nothing of this kind fits"):
+        ledger.charge("clinic", [ZCDP(1.0), PureDP(0.1)], **CHARGED)
 
 
 def test_a_zcdp_account_takes_every_kind(opened: Opened) -> None:

@@ -212,6 +212,7 @@ def test_without_noise_limits_and_bounds_that_matter_nothing_is_off(
         "error",
     ]
     assert "recommended=3" in repr(found)
+    assert found.to_dict()["recommended_by"] == "geometric-mean-of-errors"
 
 
 def test_the_protected_source_is_no_twin(tmp_path: Path) -> None:

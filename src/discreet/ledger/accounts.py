@@ -28,6 +28,7 @@ from discreet.ledger.amounts import (
     Chargeable,
     Filter,
     charges,
+    lacks_delta,
     said_to_fit,
 )
 from discreet.promises.unit import Unit
@@ -215,12 +216,12 @@ class Account:
         ):
             if cap is not None and not spent.within(cap):
                 left = cap.minus(was)
-                fits = self.filter.fitting(of, left)
+                fits, delta = self.filter.fitting(of, left), lacks_delta(of, left)
                 raise OverBudget(
-                    "ledger.used_up" if fits is None else "ledger.over_budget",
+                    "ledger.used_up" if fits is None and not delta else "ledger.over_budget",
                     account=self.name,
                     which=say(f"ledger.{which}", period=self.period, now=now),
-                    fitting=said_to_fit(fits),
+                    fitting=said_to_fit(fits, delta=delta),
                     needs=self.filter.cost(of),
                     spent=was,
                     cap=cap,

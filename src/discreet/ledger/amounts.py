@@ -331,10 +331,16 @@ class Filter(Named):
         return Charge(of_kind(g.kind, numbers, adjacency=g.adjacency), first.mechanism)
 
 
-def said_to_fit(fits: Charge | None) -> str:
-    """Say which single charge would still fit."""
+def lacks_delta(of: Chargeable, left: Amount) -> bool:
+    """Whether what keeps charges from fitting is that no δ is left, though ε or ρ is."""
+    failing = any(getattr(one.guarantee, "delta", 0.0) for one in charges(of))
+    return failing and bool(left.lead) and not left.delta
+
+
+def said_to_fit(fits: Charge | None, *, delta: bool = False) -> str:
+    """Say which single charge would still fit; if none does, whether for want of a δ."""
     if fits is None:
-        return say("ledger.nothing_fits")
+        return say("ledger.no_delta_left" if delta else "ledger.nothing_fits")
     charge = amount(fits.guarantee.to_dict(), "down", say("ledger.nothing"))
     return say("ledger.would_fit", charge=charge)
 

@@ -226,7 +226,10 @@ Values: TypeAlias = dict[str, _Rows]
 class Rehearsal(JsonReady, Tabular):
     """What each limit would cost on a twin: bias, noise and error of every statistic."""
 
-    shows: ClassVar = ("limit", "recommended", "best", "repeats", "alike", "even", "rows")
+    shows: ClassVar = (
+        *("limit", "recommended", "recommended_by", "best", "repeats", "alike", "even", "rows"),
+    )
+    recommended_by: ClassVar[str] = "geometric-mean-of-errors"
 
     rows: tuple[Mapping[str, Any], ...]
     recommended: int

@@ -53,6 +53,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.10g} %"
 
 
+def _limit(posterior: Any) -> float:
+    return share("posterior", posterior, "promises.rule.above_zero", lambda a: a > 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Posterior(Tolerance):
     """Nobody becomes more than `posterior` sure; every prior in the box must be below it."""
@@ -66,7 +70,7 @@ class Posterior(Tolerance):
     box: Box = EVERY_PRIOR
 
     def __post_init__(self) -> None:
-        a = share("posterior", self.posterior, "promises.rule.above_zero", lambda a: a > 0)
+        a = _limit(self.posterior)
         object.__setattr__(self, "posterior", a)
         highest = self.box.p1 * self.box.q1
         reached = highest >= a
@@ -87,6 +91,7 @@ class Posterior(Tolerance):
         """Return a posterior alone, or with `unless_ratio`."""
         if "unless_ratio" in given:
             return PosteriorUnlessRatio(given["posterior"], given["unless_ratio"], box)
+        _limit(given["posterior"])
         if box.p1 * box.q1 == 1:
             cls._refuse("posterior_alone", box)
         return cls(given["posterior"], box)
