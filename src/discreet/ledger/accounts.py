@@ -215,14 +215,14 @@ class Account:
             ("period_cap", self.period_cap, before._paced(now), self._paced(now)),
         ):
             if cap is not None and not spent.within(cap):
-                left = cap.minus(was)
-                fits, delta = self.filter.fitting(of, left), lacks_delta(of, left)
+                left, needs = cap.minus(was), self.filter.cost(of)
+                fits, short = self.filter.fitting(of, left), lacks_delta(needs, left)
                 raise OverBudget(
-                    "ledger.used_up" if fits is None and not delta else "ledger.over_budget",
+                    "ledger.used_up" if fits is None and not short else "ledger.over_budget",
                     account=self.name,
                     which=say(f"ledger.{which}", period=self.period, now=now),
-                    fitting=said_to_fit(fits, delta=delta),
-                    needs=self.filter.cost(of),
+                    fitting=said_to_fit(fits, delta=short and not left.delta),
+                    needs=needs,
                     spent=was,
                     cap=cap,
                     left=left,

@@ -331,10 +331,9 @@ class Filter(Named):
         return Charge(of_kind(g.kind, numbers, adjacency=g.adjacency), first.mechanism)
 
 
-def lacks_delta(of: Chargeable, left: Amount) -> bool:
-    """Whether what keeps charges from fitting is that no δ is left, though ε or ρ is."""
-    failing = any(getattr(one.guarantee, "delta", 0.0) for one in charges(of))
-    return failing and bool(left.lead) and not left.delta
+def lacks_delta(cost: Amount, left: Amount) -> bool:
+    """Whether what keeps a cost from fitting is its δ, though some ε or ρ is left."""
+    return bool(left.lead) and (cost.delta or ZERO) > (left.delta or ZERO)
 
 
 def said_to_fit(fits: Charge | None, *, delta: bool = False) -> str:

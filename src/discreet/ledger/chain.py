@@ -22,7 +22,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 from discreet.errors import BrokenPromise, InputError, PolicyError
 from discreet.guarantees import Adjacency
 from discreet.ledger.accounts import Account
-from discreet.ledger.amounts import Amount, Charge, Chargeable, said_to_fit
+from discreet.ledger.amounts import Amount, Charge, Chargeable, lacks_delta, said_to_fit
 from discreet.ledger.entries import (
     BEFORE_THE_FIRST,
     UNREADABLE,
@@ -229,7 +229,7 @@ class Chain:
         crumbs = one.limit.lead * _CRUMBS
         fits = None if rest.lead <= crumbs else account.filter.fitting(charge, rest)
         cost = account.filter.cost(charge)
-        short = rest.lead > crumbs and (cost.delta or 0) > (rest.delta or 0)
+        short = rest.lead > crumbs and lacks_delta(cost, rest)
         why = "would_break" if fits else "lacks_delta" if short else "used_up"
         too_late = why == "used_up" and before.spent != account.filter.zero
         raise BrokenPromise(

@@ -19,11 +19,11 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
 from discreet.errors import DiscreetError, InputError
@@ -33,6 +33,9 @@ from discreet.releases.statistics.margins import ALL
 from discreet.releases.tables import AT, NUMERIC, STATISTIC, csv_text, evenly
 from discreet.statements.presenter import cut_lines
 from discreet.words import say
+
+if TYPE_CHECKING:
+    from discreet.releases.spec import Spec
 
 _MOST_ROWS, _MOST_COLUMNS, _DIGITS = 2**20 - 1, 2**14, 15
 _NOTE = ""  # the column that says which values tell nothing; no column of data has this name
@@ -96,23 +99,26 @@ def _only(table: _Stored, kept: Sequence[bool]) -> _Stored:
     return {n: own for n, own in found.items() if n in always or any(v is not None for v in own)}
 
 
-def _whole_bounds(said: Mapping[str, Any]) -> Sequence[object]:
-    """Return of each row whether its value tells nothing; nothing for a spec that is not read."""
+def _whole_bounds(said: Mapping[str, Any]) -> list[object]:
+    """Return of each row whether its value tells nothing."""
     from discreet.releases.planning import whole_bounds
-    from discreet.releases.spec import load
 
-    with suppress(DiscreetError, KeyError):  # a spec of a version before; a table of no intervals
-        return whole_bounds(load(said["spec"]), said["table"])
-    return ()
+    return _of_stored(said, whole_bounds)
 
 
 def tells_nothing(said: Mapping[str, Any]) -> list[str]:
     """Say of which values of a stored release no more is known than their bounds."""
     from discreet.releases.planning import only_bounds
+
+    return _of_stored(said, only_bounds)
+
+
+def _of_stored(said: Mapping[str, Any], ask: Callable[[Spec, Any], Iterable[Any]]) -> list[Any]:
+    """Ask a question of the spec and table of a stored release; nothing if it is not read."""
     from discreet.releases.spec import load
 
-    with suppress(DiscreetError, KeyError):
-        return [*only_bounds(load(said["spec"]), said["table"])]
+    with suppress(DiscreetError, KeyError):  # a spec of a version before; a table of no intervals
+        return [*ask(load(said["spec"]), said["table"])]
     return []
 
 
