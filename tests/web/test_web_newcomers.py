@@ -12,8 +12,8 @@ import pytest
 import discreet
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.web.release.made import Made
 from discreet.web.release.spec_form import form_of, written
+from discreet.web.release.stored_release import StoredRelease
 
 PROMISE = {"posterior": 0.12, "p": 0.05, "about": "membership", "every_output": True}
 KEPT = "tolerance: {posterior: 0.12, p: 0.05, about: membership, every_output: true}"
@@ -144,7 +144,7 @@ MARGINS = {"count": "rows", "margins": [["town", "age"]], "keys": {}, "twin": {}
 
 
 def test_margins_show_what_is_published_under_the_names_of_their_columns() -> None:
-    made = Made(Path(), {"table": TABLE, "spec": {"statistics": [MARGINS]}}, None, "")
+    made = StoredRelease(Path(), {"table": TABLE, "spec": {"statistics": [MARGINS]}}, None, "")
     (found,) = made.sections()
     assert found.title == "town × age"
     assert found.rows[0][1] == "2,594 (2,389 – 2,799)"

@@ -35,7 +35,7 @@ from discreet.statements.presenter import (
 )
 from discreet.web.forms import Approval, Filled, Form, Text, reading
 from discreet.web.release.dry_run import named_ledger
-from discreet.web.release.made import packed
+from discreet.web.release.stored_release import packed
 from discreet.web.screens import page
 from discreet.web.thread import Thread, link, standing_of
 from discreet.web.workfolder import folder_of

@@ -35,7 +35,6 @@ from discreet.web.examples import begin, situations
 from discreet.web.forms import Approval, Filled, Form, Number, Text, columns_of, reading
 from discreet.web.release.confirmations import Confirmations, Pending
 from discreet.web.release.dry_run import Look, in_words, look, named_ledger, read
-from discreet.web.release.made import BARRED, DOWNLOADS, SHOWN, download, find_made
 from discreet.web.release.spec_form import (
     PLACE,
     begun,
@@ -56,6 +55,7 @@ from discreet.web.release.spec_form import (
     under,
     written,
 )
+from discreet.web.release.stored_release import BARRED, DOWNLOADS, SHOWN, download, find_stored
 from discreet.web.screens import page, yaml_file
 from discreet.web.thread import Thread, link
 from discreet.web.workfolder import MOST_BYTES, Workfolder, folder_of
@@ -622,10 +622,10 @@ def made_page(request: Request, release_id: str) -> Response:
     """A stored release: shown, downloaded, never drawn again."""
     from discreet.charts import released_spec
 
-    made = find_made(folder_of(request), release_id)
+    made = find_stored(folder_of(request), release_id)
     return page(
         request,
-        "made.html",
+        "stored_release.html",
         status=422 if made.problem else 200,
         link=f"/release/made/{made.release_id}",
         yaml=f"/release/made/{made.release_id}/spec.yaml",
@@ -646,7 +646,7 @@ def made_page(request: Request, release_id: str) -> Response:
 @router.get("/release/made/{release_id}/{name}", include_in_schema=False)
 def made_file(request: Request, release_id: str, name: str) -> Response:
     """One file of a stored release, as a download."""
-    body = download(find_made(folder_of(request), release_id), name)
+    body = download(find_stored(folder_of(request), release_id), name)
     return Response(
         body,
         media_type=DOWNLOADS[name],

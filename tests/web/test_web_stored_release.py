@@ -19,7 +19,7 @@ from discreet.guarantees import PureDP
 from discreet.ledger import Amount, Ledger
 from discreet.statements.presenter import spent_and_cap
 from discreet.web.ledger import pictures, sheet
-from discreet.web.release.made import Made
+from discreet.web.release.stored_release import StoredRelease
 from soaking import examples
 
 TABLE = {
@@ -39,7 +39,7 @@ SPEC = {
 
 
 def test_two_groups_are_a_pivot_and_figures_have_their_thousands_apart() -> None:
-    made = Made(Path(), {"table": TABLE, "spec": SPEC}, None, "")
+    made = StoredRelease(Path(), {"table": TABLE, "spec": SPEC}, None, "")
     pivot, alone = made.sections()
     assert pivot.title == "count rows by county, age"
     assert pivot.header == ["county", "young", "old"]
@@ -53,7 +53,7 @@ def test_two_groups_are_a_pivot_and_figures_have_their_thousands_apart() -> None
 
 def test_what_has_more_groups_or_a_cell_twice_is_a_list() -> None:
     table = {name: column[:4] for name, column in TABLE.items()} | {"sex": ["f", "m", "f", "m"]}
-    (found,) = Made(Path(), {"table": table, "spec": {}}, None, "").sections()
+    (found,) = StoredRelease(Path(), {"table": table, "spec": {}}, None, "").sections()
     assert found.header == ["county", "age", "sex", "value", "from", "to"]
     assert found.labels == 3
     assert found.rows[0] == ["north", "young", "f", "1,234", "1,200", "1,268"]

@@ -57,7 +57,7 @@ DOWNLOADS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class StoredRelease:
     """A stored release: what it says, and whether its files are those that were committed."""
 
     folder: Path
@@ -196,7 +196,7 @@ def _readable(column: str) -> str:
     return say(known) if has(known) else column.replace("_", " ")
 
 
-def find_made(folder: Workfolder, release_id: str) -> Made:
+def find_stored(folder: Workfolder, release_id: str) -> StoredRelease:
     """Return a release stored in the working folder, checked against its ledger."""
     from discreet.ledger.entries import checked_id
     from discreet.reports.stored import find, read_release
@@ -210,7 +210,7 @@ def find_made(folder: Workfolder, release_id: str) -> Made:
         said = find(name, output=place.parent, ledger=ledger).said
     except DiscreetError as error:
         problem = str(error)
-    return Made(place, said, problem, _spec_text(folder, said), ledger)
+    return StoredRelease(place, said, problem, _spec_text(folder, said), ledger)
 
 
 def _ledger(folder: Workfolder, said: Mapping[str, Any]) -> str | None:
@@ -248,7 +248,7 @@ def _spec_text(folder: Workfolder, said: Mapping[str, Any]) -> str:
     return say("web.made.add_source") + "\n" + written(spec)
 
 
-def download(made: Made, name: str) -> bytes:
+def download(made: StoredRelease, name: str) -> bytes:
     """Return the bytes of one of the files of a release."""
     if made.problem is not None:
         raise InputError(made.problem)
