@@ -26,6 +26,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -44,6 +45,7 @@ __all__ = [
     "ProbabilisticDP",
     "PureDP",
     "amount",
+    "figures_added",
     "figures_apart",
     "finite_or_null",
     "of_kind",
@@ -55,6 +57,7 @@ __all__ = [
 
 CRUMB = 1e-12  # of ε or ρ: what rounding may leave over of a limit
 _SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+_SIDES: tuple[Literal["up", "down"], ...] = ("up", "down")
 
 
 class Named(StrEnum):
@@ -154,20 +157,45 @@ def side_by_side(spent: Mapping[str, Any], limit: Mapping[str, Any]) -> tuple[st
     return amount(spent, "up", "", figures), amount(limit, "down", "", figures)
 
 
-def figures_apart(spent: Mapping[str, Any], limit: Mapping[str, Any], least: int = FIGURES) -> int:
+def figures_apart(
+    spent: Mapping[str, Any], *limits: Mapping[str, Any], least: int = FIGURES
+) -> int:
     """Return how many figures it takes until nothing that is within its limit seems to pass it.
 
-    What is spent is rounded up and its limit down, so that one that is spent to the last digit
+    What is spent is rounded up and a limit down, so that one that is spent to the last digit
     would seem to be passed.
     """
-    names = [n for n in ("epsilon", "delta", "rho") if None not in (spent.get(n), limit.get(n))]
-    within = [(spent[n], limit[n]) for n in names if spent[n] <= limit[n]]
+    both = ((spent.get(n), limit.get(n)) for limit in limits for n in ("epsilon", "delta", "rho"))
+    within = [(x, y) for x, y in both if x is not None and y is not None and x <= y]
 
     def fits(figures: int) -> bool:
         texts = ((number(x, "up", figures), number(y, "down", figures)) for x, y in within)
         return all(float(x.replace(",", "")) <= float(y.replace(",", "")) for x, y in texts)
 
     return next(filter(fits, range(least, 17)), 17)
+
+
+def figures_added(spent: Mapping[str, Any], left: Mapping[str, Any], cap: Mapping[str, Any]) -> int:
+    """Return how many figures of a cap it takes until what is spent and left seems to add up to it.
+
+    Its parts may be smaller, and then have more decimals. Where the cap does not limit what is
+    left, nothing adds up, and none are needed for that.
+
+    >>> cap, left = {"epsilon": 1.6263813}, {"epsilon": 0.8631906}
+    >>> figures_added({"epsilon": 0.7631907}, left, cap)
+    7
+    """
+    parts = {}
+    for name, whole in added(spent, left).items():
+        most = cap.get(name)
+        if most is not None and math.isfinite(most) and math.isclose(whole, most, rel_tol=1e-9):
+            sums = (_shown(spent[name], side) + _shown(left[name], "down") for side in _SIDES)
+            parts[name] = next((float(x) for x in sums if x <= Decimal(repr(most))), 0.0)
+    return max(figures_apart(spent, cap), figures_apart(parts, cap))
+
+
+def _shown(x: float, side: Literal["up", "down"]) -> Decimal:
+    return Decimal(number(x, side, FIGURES).replace(",", ""))
 
 
 def added(spent: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, float]:

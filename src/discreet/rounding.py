@@ -16,7 +16,17 @@ import math
 from decimal import Decimal
 from typing import Literal
 
-__all__ = ["FIGURES", "ULPS", "decimal_down", "decimal_up", "down", "number", "percent", "up"]
+__all__ = [
+    "FIGURES",
+    "ULPS",
+    "decimal_down",
+    "decimal_up",
+    "down",
+    "exact_text",
+    "number",
+    "percent",
+    "up",
+]
 
 ULPS = 16
 FIGURES = 6
@@ -72,6 +82,26 @@ def percent(x: float, side: Literal["up", "down"], digits: int = 0) -> str:
     """
     rounded = (decimal_up if side == "up" else decimal_down)(100 * x, digits)
     return f"{rounded:.{digits}f} %"
+
+
+def belief_percent(x: float) -> str:
+    """Return an upper bound of a belief in whole percent; with a figure more where that is 100 %.
+
+    >>> belief_percent(0.356), belief_percent(0.9957), belief_percent(0.99999), belief_percent(1.0)
+    ('36 %', '99.6 %', '100 %', '100 %')
+    """
+    shown = (percent(x, "up", digits) for digits in range(3))
+    return next((text for text in shown if not text.startswith("100")), percent(x, "up"))
+
+
+def exact_text(share: float) -> str:
+    """Return how often a count stays exact: rounded down, since more would sound better than it is.
+
+    >>> exact_text(0.26794919), exact_text(0.5), exact_text(0.00012), exact_text(0.0)
+    ('26.7 %', '50.0 %', '0.01 %', '0.0 %')
+    """
+    small = 0 < share < 0.0005
+    return f"{number(100 * share, 'down', 1)} %" if small else percent(share, "down", 1)
 
 
 def number(x: float, side: Literal["up", "down"], figures: int = 4) -> str:

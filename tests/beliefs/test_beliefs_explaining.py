@@ -165,6 +165,7 @@ def test_one_point_of_a_curve() -> None:
         ({"guarantee": PureDP(1.0), "method": "paper"}, "needs a zCDP"),
         ({"guarantee": ZCDP(1.0), "method": "other"}, "method is"),
         ({"guarantee": object()}, "cannot be explained"),
+        ({"guarantee": PureDP(1.0).to_dict()}, r"explain\(made, 0.3\)"),
         ({"guarantee": PureDP(1.0), "people": 0}, "people is"),
         ({"guarantee": PureDP(1.0), "prior": 0.0}, "rules it out"),
         ({"guarantee": PureDP(1.0), "prior": math.nan}, "must be a number"),

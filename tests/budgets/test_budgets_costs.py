@@ -48,6 +48,29 @@ def test_example_3_comes_out(promise: Any, epsilon: float, sd: float, switched: 
     assert [switch.chance for switch in above] == pytest.approx(switched, rel=0.05, abs=5e-5)
 
 
+def test_a_confidence_without_delta_is_sent_to_where_it_gains_something(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On one count it gains nothing: it said to give a δ, which costs slightly more."""
+    file = tmp_path / "ps.yaml"
+    file.write_text("{posterior: 0.12, p: 0.05, q: 1, confidence: 0.99}")
+    said = printed("cost", "--file", str(file))["error"]
+    assert said["code"] == "input"
+    assert "On a single count a confidence gains nothing" in said["next"]
+    command = "discreet plan --releases K --confidence 0.99 --mechanism gaussian"
+    assert f"`{command}`" in said["next"]
+    capsys.readouterr()
+    words = command.replace("K", "12").split()[1:]
+    planned = printed(*words, "--posterior", "0.12", "--prior", "0.05")
+    every = printed("plan", "--releases", "12", "--posterior", "0.12", "--prior", "0.05")
+    assert planned["accuracy"]["sd"] < every["accuracy"]["sd"]
+    one, sure = (
+        cost({"posterior": 0.12, "p": 0.05, "q": 1}),
+        choose({"posterior": 0.12, "p": 0.05, "q": 1, "delta": 1e-6, "confidence": 0.99}),
+    )
+    assert sure.epsilon < one[0].epsilon
+
+
 @settings(deadline=None, max_examples=examples(40))
 @given(st.floats(0.02, 5), st.integers(1, 4), st.integers(1, 30))
 def test_ranks_agree_with_every_pair_of_noises(epsilon: float, size: int, gap: int) -> None:
@@ -165,6 +188,16 @@ def test_unlike_promises_are_not_ranked() -> None:
     assert "rises, rises and falls" in str(cost(member | {"sided": "one"}, member).unlike)
     assert "do not rank them" in said
     assert cost(member, value).to_dict()["unlike"] == cost(member, value).unlike
+
+
+def test_a_confidence_that_gains_nothing_is_said_below_the_table() -> None:
+    """ε came out smaller than for every output, with no word."""
+    pure, sure = {"ratio": 3}, {"ratio": 3, "confidence": 0.99, "delta": 1e-6}
+    assert cost(pure).no_gain is None
+    both = cost(pure, sure)
+    assert both[1].epsilon < both[0].epsilon
+    assert str(both.no_gain).startswith("On a single count a confidence gains nothing.")
+    assert both.to_dict()["no_gain"] == both.no_gain
 
 
 def test_the_delta_of_one_file_is_not_that_of_another(tmp_path: Path) -> None:

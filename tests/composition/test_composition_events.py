@@ -10,9 +10,10 @@ import pytest
 
 dp_event = import_module("dp_accounting.dp_event")
 
-from discreet.composition import loss_of, zcdp_epsilon  # noqa: E402
+from discreet.composition import compose, loss_of, zcdp_epsilon  # noqa: E402
 from discreet.composition.events import curve_of_event, event_values  # noqa: E402
 from discreet.errors import GuaranteeError, InputError  # noqa: E402
+from discreet.guarantees import ZCDP  # noqa: E402
 from discreet.laws import Gaussian, Geometric, Laplace, RandomizedResponse  # noqa: E402
 
 Many = dp_event.SelfComposedDpEvent
@@ -41,6 +42,13 @@ def test_events_without_sampling_have_our_own_curve(event, plan):
     curve, loss = curve_of_event(event), loss_of(*plan)
     for epsilon in (0.0, 0.3, 1.0):
         assert curve.at(epsilon).delta == pytest.approx(loss.delta(epsilon), rel=1e-9)
+
+
+def test_a_curve_of_an_event_is_not_said_to_rest_on_rho():
+    """That of Gaussian noise was credited to the conversion of ρ."""
+    found = compose([curve_of_event(Many(dp_event.GaussianDpEvent(5.0), 12))], delta=1e-6)
+    assert found.theorem == "the privacy curve that was given"
+    assert "rho adds" in compose([(ZCDP(0.02), 12)], delta=1e-6).theorem
 
 
 def test_repetition_counts_for_randomized_response():

@@ -297,6 +297,43 @@ def test_a_shared_witness_keeps_every_head_and_readers_look_at_all(
     assert ledger.verify().verified
 
 
+def test_verify_counts_the_heads_that_a_ledger_lacks_with_a_head_and_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The head that someone kept is often one of those that are missing: both are told."""
+    from discreet.cli import main
+
+    shared, path = tmp_path / "shared", tmp_path / "ledger.db"
+    shared.mkdir()
+    monkeypatch.setenv("DISCREET_WITNESS", str(shared))
+    ledger = opened(tmp_path)
+    ledger.charge("clinic", PureDP(0.1), **SAID)
+    copy, there = path.read_bytes(), len(ledger.entries())
+    ledger.charge("clinic", PureDP(0.5), **SAID)
+    ledger.charge("clinic", PureDP(0.2), **SAID)
+    kept = ledger.head
+    path.write_bytes(copy)
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "regulator"))
+    told = f"2 of its heads are not in this ledger; the newest that is: entry {there}"
+    check = ["ledger", "verify", "--ledger", f"sqlite:///{path}"]
+    for more in ([], ["--head", kept]):
+        with pytest.raises(SystemExit) as ended:
+            main([*check, *more])
+        said = "".join(capsys.readouterr())
+        assert ended.value.code == 4
+        assert told in said
+        assert "lacks an entry that was seen before" in said
+        with pytest.raises(SystemExit):
+            main([*check, *more, "--json"])
+        answer = json.loads(capsys.readouterr().out)
+        assert (len(answer["lost"]), answer["witness"]) == (2, there)
+    ledger.restore(approver="B", reason="disk failed")
+    with pytest.raises(SystemExit) as ended:
+        main(check)
+    assert ended.value.code in (0, None)
+    assert "not in this ledger" not in "".join(capsys.readouterr())
+
+
 def test_a_witness_file_of_another_user_is_replaced_with_its_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

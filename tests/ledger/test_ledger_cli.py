@@ -321,6 +321,9 @@ def test_a_plan_on_a_basic_account_may_be_composed_at_one_delta(discreet: Discre
         assert delta > mpmath.mpf("0.99e-6")
     assert discreet("plan", *each, "--delta", 1e-6, "--method", "paper")[0] == 2
     assert discreet("plan", *each, "--method", "optimal")[0] == 2
+    code, said = discreet("plan", *each, "--delta", 1e-6, "--method", "curve")
+    assert code == 2
+    assert "--method optimal" in said
     assert discreet("plan", *each, "--delta", 1e-9, "--delta-each", 1e-9)[0] == 2
     # A release of a spec could not take slots that rest on the law of a mechanism.
     assert discreet("plan", *each, "--delta", 1e-6, "--mechanism", "laplace")[0] == 2

@@ -6,6 +6,7 @@ import json
 import math
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,6 +121,39 @@ def test_epsilon_and_rho_of_accounts_add_up_to_the_better_of_both_sums(
     assert (told["method"], told["epsilon"]) == ("basic", pytest.approx(summed, rel=1e-12))
     assert told["others"]["curve"] == zcdp_epsilon(0.02 + 1.13**2 / 2, 1e-6)
     assert book.together(["b"])[0] == ZCDP(0.02)
+
+
+def test_beside_rho_each_account_adds_half_the_square_of_its_own_epsilon(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was half the square of their sum, which is larger; without ρ they are that sum still."""
+    url = f"sqlite:///{tmp_path / 'ledger.db'}"
+    for name, epsilon in (("a", 0.5), ("b", 0.75)):
+        book = _opened(url, name, "pure")
+        _charge(book, PureDP(epsilon / 2), name)
+        _charge(book, PureDP(epsilon / 2), name)
+    book = _opened(url, "c", "zcdp")
+    _charge(book, ZCDP(0.125), "c")
+    total = 0.5**2 / 2 + 0.75**2 / 2 + 0.125
+
+    def told(*words: str) -> dict[str, Any]:
+        with pytest.raises(SystemExit) as ended:
+            main(["compose", "--ledger", url, "--accounts", "a", "b", "c", *words])
+        assert ended.value.code in (0, None)
+        out = capsys.readouterr().out
+        return dict(json.loads(out)) if "--json" in words else {"said": out}
+
+    assert f"{total:g}-zCDP" in told()["said"]
+    found = told("--delta", "1e-6", "--json")
+    best = min(
+        inside + zcdp_epsilon(0.125 + rest, 1e-6)
+        for inside, rest in ((0, total - 0.125), (0.75, 0.125), (1.25, 0))
+    )
+    assert best <= found["epsilon"] <= best * (1 + 1e-12)
+    curve, _ = book.together(["a", "b", "c"])
+    assert compose([curve], delta=1e-6).epsilon == pytest.approx(best, rel=1e-9)
+    # No account is more than an ε that was chosen as one went: no composition of realised ones.
+    assert book.together(["a", "b"])[0] == PureDP(1.25)
 
 
 def test_approximate_losses_in_rho_carry_their_delta(tmp_path: Path) -> None:

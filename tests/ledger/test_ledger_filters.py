@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import mpmath
@@ -22,7 +23,7 @@ from discreet.guarantees import (
     ProbabilisticDP,
     PureDP,
 )
-from discreet.ledger import Account, Amount, Charge, Filter
+from discreet.ledger import Account, Amount, Charge, Filter, Ledger
 from discreet.ledger.plans import Part, check_total, composed, equal_part
 from soaking import examples
 
@@ -90,9 +91,33 @@ def test_what_a_pure_account_cannot_take_is_decided_and_not_sent_to_a_second_acc
     told = str(pure.value.flags)
     assert "decide" in told
     assert "discreet compose --ledger URL --accounts" in told
+    # An account may be pure and promise something with a probability.
+    assert "promise of every output" not in f"{pure.value} {told}"
     with pytest.raises(PolicyError, match="one ε for each δ") as basic:
         Filter.BASIC.cost(ZCDP(0.1))
     assert "discreet compose --rho" in str(basic.value.flags)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("pure", "pure takes no charge in ρ or with δ"),
+        ("basic", "basic takes no charge in ρ"),
+        ("zcdp", "its δ is 0 unless one is given"),
+    ],
+)
+def test_the_command_that_opens_an_account_says_that_its_filter_is_for_good(
+    rule: str, said: str, tmp_path: Path
+) -> None:
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    opened = {"cap": PureDP(1.0), "approver": "a", "reason": "r"}
+    for name in ("clinic", "clinics"):  # without a ledger, and beside a name that is alike
+        with pytest.raises(PolicyError) as refused:
+            ledger.account("klinik" if name == "clinic" else "clinic", filter=rule)
+        for text in (refused.value.next, refused.value.flags):
+            assert f"The filter of an account never changes, and {said}" in str(text)
+        if name == "clinic":
+            ledger.open_account("clinics", unit="person", filter="pure", **opened)  # type: ignore[arg-type]
 
 
 def test_an_unbounded_guarantee_or_a_whole_curve_cannot_be_charged() -> None:

@@ -544,10 +544,30 @@ def test_what_became_of_every_promise_can_be_told(opened: Opened, clock: Any) ->
     assert gone.withdrawn is not None
     assert (gone.withdrawn["approver"], gone.withdrawn["reason"]) == ("C", "a mistake")
     assert gone.kept  # when it ended
+    assert (kept.exceeded, gone.exceeded) == (None, True)  # by what is charged now
     # Made again, it binds again, and by what is spent by now it cannot be.
     with pytest.raises(BrokenPromise, match=r"already beyond|cannot be made"):
         ledger.reserve("clinic", PureDP(0.01), promise=Promise(Ratio(2)), **SAID)
     assert ledger.verify().verified
+
+
+def test_show_keeps_the_limit_of_a_withdrawn_promise_and_says_what_is_beyond_it(
+    discreet: Discreet,
+) -> None:
+    at = ("--account", "clinic")
+    opening = discreet.json("open", *at, "--posterior", 0.12, "--prior", 0.05, *APPROVED)
+    (promise,) = opening["promises"]
+    discreet.json("withdraw", *at, "--promise", promise["id"], *APPROVED)
+    assert "it allowed ε = 0.952008" in discreet("show", *at)[1]
+    assert "What is out now" not in discreet("show", *at)[1]
+    discreet.json("grant", *at, "--epsilon", 5, *APPROVED)
+    discreet.json("charge", *at, "--epsilon", 1)
+    beyond = "What is out now goes beyond what it allowed (ε = 1 of ε = 0.952008)."
+    assert beyond in discreet("show", *at)[1]
+    shown = discreet.json("show", *at), discreet.json("show")["accounts"][0]
+    for said in shown:
+        (one,) = said["withdrawn"]
+        assert (one["id"], one["exceeded"]) == (promise["id"], True)
 
 
 def test_a_grant_of_delta_that_a_promise_cannot_stand_is_refused(discreet: Discreet) -> None:

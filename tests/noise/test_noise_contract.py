@@ -25,7 +25,7 @@ from discreet.laws.discrete_gaussian import DiscreteGaussian
 from discreet.laws.geometric import Geometric
 from discreet.noise import samplers
 from discreet.releases.pricing import Asked, Priced
-from discreet.releases.statistics.base import Part
+from discreet.releases.statistics.values import Part
 
 LEVEL = 1e-8
 DRAWS = 20_000

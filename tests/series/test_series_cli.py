@@ -212,6 +212,24 @@ def test_plan_in_words_rounds_the_budget_down() -> None:
     assert "every month" in period.stdout
 
 
+@pytest.mark.parametrize("about", ["both", "value"])
+@pytest.mark.parametrize("noise", ["", " --mechanism geometric"])
+def test_what_holds_for_every_output_splits_no_probability(about: str, noise: str) -> None:
+    """It said both that the failure probability is split and that every output keeps it."""
+    line = f"--releases 4 --ratio 3 --confidence 0.99 --about {about}{noise}"
+    out = run("plan", *line.split()).stdout
+    assert answer("plan", line)["holds_with"] == 1
+    assert re.search(r"by +.*pure DP: for every output\n", out)
+    assert "for every possible output" in out
+    assert "Theorem 3.9" not in out
+    assert "probability of failing" not in out
+    split = run(
+        "plan", *line.replace("--mechanism geometric", "").split(), "--mechanism", "gaussian"
+    )
+    assert "failure probability is split" in split.stdout or about == "value"
+    assert "probability of failing" in split.stdout
+
+
 def test_plan_prints_the_noise_of_the_last_release_and_how_totals_are_rounded() -> None:
     line = "--releases 3 --growth .5 --difference .2 --prior .5 --mechanism gaussian"
     said, out = answer("plan", line), run("plan", *line.split()).stdout
@@ -219,7 +237,8 @@ def test_plan_prints_the_noise_of_the_last_release_and_how_totals_are_rounded() 
         (shown,) = re.findall(rf"sigma, {which} release +([\d.]+)", out)
         sigma = said["accuracy_last" if which == "last" else "accuracy"]["sd"]
         assert sigma <= float(shown) <= sigma + 1e-4
-    assert re.search(r"total epsilon +0\.756079  \(rounded down\)", out)
+    assert 0.75607 < said["total"]["epsilon"] <= 0.75608
+    assert re.search(r"total epsilon +0\.756080  \(rounded up\)", out)
     assert "(ε ≈ 0.75608, δ ≈ 0.00061)" in out
 
 
@@ -327,6 +346,28 @@ def test_the_error_of_a_growing_series_is_said_to_be_of_its_first() -> None:
     assert ", first release" not in equal
 
 
+def test_a_plan_at_a_delta_tells_what_it_adds_up_to_there_and_which_account_has_it() -> None:
+    """It told the plain sum under another method, and an account without the δ."""
+    line = "--ratio 3 --releases 24 --confidence 0.99"
+    out, said = run("plan", *line.split(), "--delta", "1e-6").stdout, f"{line} --delta 1e-6"
+    assert re.search(r"total epsilon +0\.548760  \(rounded up\)", out)
+    assert re.search(r"total delta +1e-06  \(rounded up\)", out)
+    assert "(filter basic, δ = 1e-06)" in out
+    found = answer("plan", said)
+    assert found["total"]["epsilon"] == pytest.approx(0.5487596448, rel=1e-9)
+    assert found["total"]["delta"] == found["on_account"]["cap"]["delta"] == 1e-6
+    assert found["on_account"]["cap"]["epsilon"] == pytest.approx(0.5487596448, rel=1e-9)
+    assert "(the plain sum, rounded up)" in run("plan", *line.split()).stdout
+
+
+def test_a_plan_names_the_noise_of_an_account_that_adds_up_another_currency() -> None:
+    """Geometric noise was asked for, and beside it the error of Gaussian noise was told unnamed."""
+    line = "--ratio 3 --releases 12 --confidence 0.99 --mechanism geometric"
+    out = run("plan", *line.split()).stdout
+    assert "with probability 0.95, with Gaussian noise (the more accurate of the two)" in out
+    assert "with Gaussian noise" not in run("plan", *f"{YEAR} --mechanism gaussian".split()).stdout
+
+
 def test_a_plan_with_a_confidence_says_what_an_account_allows() -> None:
     shown = run("plan", *YEAR.split()).stdout
     account = answer("plan", YEAR)["on_account"]
@@ -336,3 +377,38 @@ def test_a_plan_with_a_confidence_says_what_an_account_allows() -> None:
     assert each is not None
     assert account["rho"] * (1 - 1e-3) < float(each[1]) <= account["rho"]
     assert "On an account" not in run("plan", *YEAR.split()[:-2]).stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "planned_better"),
+    [("", False), ("--mechanism gaussian", True)],
+    ids=["epsilon", "rho"],
+)
+def test_a_plan_says_how_far_off_each_budget_that_it_shows_is(
+    more: str, *, planned_better: bool
+) -> None:
+    """ε was told with its error and ρ beside it without: the better one of the two looked worse."""
+    asked = f"{YEAR} {more}"
+    planned, account = ((one := answer("plan", asked)), one["on_account"])
+    sds = [planned["accuracy"]["sd"], account["accuracy"]["sd"]]
+    assert sds[1] == pytest.approx((2 * account["rho"]) ** -0.5)  # Gaussian noise for ρ
+    assert (sds[0] < sds[1]) is planned_better is not account["more_accurate"]
+    told = re.findall(
+        r"^  one number +standard deviation ([\d.]+); (.*)$",
+        run("plan", *asked.split()).stdout,
+        re.M,
+    )
+    assert [float(sd) for sd, _ in told] == [pytest.approx(sd, rel=0.01) for sd in sds]
+    assert [rest.endswith("(the more accurate of the two)") for _, rest in told] == [
+        planned_better,
+        not planned_better,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("releases", "said"), [(1, "to the release counts:"), (2, "to the 2 releases counts together")]
+)
+def test_what_adds_up_is_said_of_one_release_in_the_singular(releases: int, said: str) -> None:
+    """It said "the 1 releases"."""
+    shown = run("plan", "--releases", str(releases), "--ratio", "3").stdout
+    assert f"Everything that one person contributes {said}" in shown

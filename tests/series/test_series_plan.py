@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from contextlib import nullcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from discreet import choose
 from discreet.beliefs.prior import failure_of
 from discreet.budgets.limits import limits_of
 from discreet.composition.walk import WalkLoss
 from discreet.errors import BudgetExceeded, GuaranteeError, InputError, ToleranceError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP, stated
 from discreet.laws import Gaussian, Geometric
-from discreet.ledger import Ledger
+from discreet.laws.mechanism import Budget
+from discreet.ledger import Account, Filter, Ledger
+from discreet.ledger.promises import derived_cap
 from discreet.promises import Promise, promise_in
 from discreet.series import plan
 from discreet.series.planning import shown_down
@@ -226,7 +230,7 @@ def test_what_a_plan_does_not_carry_over_to_a_table_and_to_an_account_is_said() 
     assert "one number alone, which one unit changes by at most 2" in found.accuracy.words
     assert found.note is None
     by_law = plan(12, ratio=3, confidence=0.99, mechanism="gaussian")
-    assert "charged one by one allows less" in (by_law.note or "")
+    assert "charged one by one, or as a plan of ε or ρ, and each may spend less" in str(by_law.note)
     assert by_law.budgets[0] > plan(12, ratio=3, confidence=0.99, budget="rho").budgets[0]
 
 
@@ -349,6 +353,67 @@ def test_what_an_account_allows_a_release_is_taken_by_it_and_no_more(
     assert left.left < 1e-9
 
 
+PROMISES: tuple[dict[str, Any], ...] = (
+    {"ratio": 3},
+    {"ratio": 3, "about": "membership"},
+    {"posterior": 0.12, "p": 0.05, "about": "membership"},
+    {"difference": 0.2, "about": "value"},
+    {"ratio": 2, "about": "value", "q": 0.05, "on_average": True},
+)
+
+
+@given(
+    asked=st.sampled_from(PROMISES),
+    confidence=st.sampled_from([0.9, 0.99, 0.999]),
+    delta=st.sampled_from([None, 1e-9, 1e-6, 3e-5]),
+    each=st.booleans(),
+    budget=st.sampled_from(["epsilon", "rho"]),
+    releases=st.integers(1, 60),
+)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
+def test_a_release_of_the_account_that_a_plan_tells_fits_as_often_as_planned(
+    asked: dict[str, Any],
+    confidence: float,
+    delta: float | None,
+    each: bool,
+    budget: Budget,
+    releases: int,
+) -> None:
+    """The δ of the plan was ignored: an account that has it refused the last of the releases."""
+    promise = asked if "on_average" in asked else asked | {"confidence": confidence}
+    how: dict[str, Any] = {"budget": budget}
+    if delta is not None:
+        how["delta_each" if each else "delta_total"] = delta / releases if each else delta
+    found = plan(promise, releases, **how)
+    account = found.on_account
+    if account is None:
+        return
+    at = account["cap"]["delta"] or None
+    if delta is not None and not each:
+        assert at == delta
+    if budget == "epsilon":
+        assert account["filter"] == Filter.needed(None, at, [found.promise])
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove"}
+    opened = Account.opened("a", **terms, filter=account["filter"], cap=None)
+    cap = derived_cap(opened, [found.promise], at)
+    assert cap.to_dict("down") == account["cap"]
+    amounts = {name: account[name] for name in ("epsilon", "delta", "rho")}
+    cost = opened.cost(stated(**amounts)).times(releases)
+    assert cost.within(cap)
+    assert float(cost.lead) == pytest.approx(float(cap.lead), rel=1e-9)
+
+
 def test_for_every_output_an_account_allows_what_is_planned() -> None:
     assert plan(12, posterior=0.12, p=0.05).on_account is None
     assert plan(12, ratio=3, confidence=0.99, budget="rho").on_account is None
+
+
+@pytest.mark.parametrize("releases", [1, 3, 7, 12, 52])
+@pytest.mark.parametrize("asked", [{"ratio": 3}, {"posterior": 0.12, "p": 0.05}])
+def test_a_total_is_never_above_the_budget_that_its_plan_keeps(
+    asked: dict[str, float], releases: int
+) -> None:
+    choice = choose(**asked)
+    found = plan(choice, releases=releases)
+    sum_of = Fraction(found.per_release["epsilon"]) * releases
+    assert sum_of <= Fraction(found.total["epsilon"]) <= Fraction(choice.epsilon)

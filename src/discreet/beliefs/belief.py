@@ -141,6 +141,15 @@ class Belief(JsonReady):
         """Whether the value was uncertain, so that two steps counted."""
         return self.epsilon_prime is None
 
+    @property
+    def value_prior(self) -> float | None:
+        """The prior q of the value at which `worst_ratio` and `worst_difference` are; else None.
+
+        They are over all p at this q, and not over all priors.
+        """
+        central = self.guarantee.adjacency is Adjacency.ADD_REMOVE
+        return self.prior.q if self.prior is not None and central and self.prior.q < 1 else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the belief as JSON-ready values."""
         said = super(Belief, self).to_dict()

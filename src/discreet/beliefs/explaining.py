@@ -9,6 +9,7 @@ membership, or, where the value is uncertain too, in both at once (`bounds`).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack, cast, overload
 
@@ -282,6 +283,8 @@ def subject_of(subject: Explained) -> tuple[Guarantee, PrivacyLoss | None]:
         return cast("Guarantee", subject.guarantee()), loss_of((subject, 1))
     if isinstance(planned := getattr(subject, "loss", None), PrivacyLoss):
         return subject_of(planned)  # what `plan` gave back
+    if isinstance(subject, Mapping) and {"epsilon", "delta", "rho"} & subject.keys():
+        raise GuaranteeError("beliefs.amounts_explained")
     raise GuaranteeError("beliefs.cannot_be_explained", kind=type(subject).__name__)
 
 

@@ -60,17 +60,17 @@ def choose(
         raise InputError("promises.delta", delta=delta)
     asked = promise_from(promise, keys)
     if delta == 0 and asked.confidence is not None:
-        raise InputError("budgets.confidence_without_delta", confidence=asked.confidence)
+        said = {"confidence": asked.confidence, "no_gain": say("budgets.no_gain")}
+        raise InputError("budgets.confidence_without_delta", **said)
     if delta > 0 and asked.every_output:
         raise InputError("budgets.delta_with_every_output", delta=delta)
     settled = asked.settled(pure=delta == 0)
     limits = limits_of(settled)
     guarantee, certificate = _solved(settled, limits, delta)
-    binding = limits.binding
     return Choice(
         promise=settled,
         guarantee=guarantee,
-        binding=Binding(binding.p, binding.q, binding.attained, binding.name),
+        binding=_binding(settled, limits, guarantee),
         certificate=certificate,
         sensitivity=sensitivity,
     )
@@ -100,6 +100,17 @@ def _solved(
     steps = "one_step" if limits.two is None else "two" if limits.one is None else "both"
     method = say(f"budgets.method.{steps}", first=solved.method)
     return ApproxDP(lower, delta, adjacency=where), Certificate(lower, upper, method, *sure)
+
+
+def _binding(promise: Promise, limits: Limits, guarantee: PureDP | ApproxDP) -> Binding:
+    if not promise.on_average:
+        found = limits.binding
+        return Binding(found.p, found.q, found.attained, found.name)
+    from discreet.budgets.keeping import binding_guess
+    from discreet.composition.stated import loss_of_promise
+
+    name, before = binding_guess(promise, loss_of_promise(guarantee))
+    return Binding(1.0, before, True, name)
 
 
 def _lifted(limits: Limits) -> Limits:
@@ -225,10 +236,26 @@ class Choice(JsonReady, Tabular):
             rows.append(row)
         return tuple(rows)
 
+    def right_guess_at(self, before: float) -> float:
+        """Return how often a guess of a value is right, on average, that was right so often before.
+
+        It is what a promise on average limits; one output may tell more (`posterior_at`).
+        """
+        from discreet.composition.stated import loss_of_promise
+
+        return loss_of_promise(self.guarantee).steps(self.promise.related).right_guess(before)
+
+    def allowed_at(self, prior: Prior) -> float:
+        """Return the most that is allowed at a prior, on average where the promise is."""
+        if self.promise.on_average:
+            return self.right_guess_at(prior.q)
+        return self.posterior_at(prior)
+
     def posterior_at(self, prior: Prior) -> float:
         """Return how sure someone with this prior may become under the budget, rounded up.
 
-        With δ > 0 it holds with the confidence of the promise, at this prior.
+        It is a bound for any single output, of a promise on average too. With δ > 0 it holds with
+        the confidence of the promise, or 99 %, at this prior.
         """
         known_in = prior.p == 1 > prior.q
         stated = self.promise.with_dependent(self.guarantee, known_in=known_in)
@@ -326,6 +353,8 @@ class Choice(JsonReady, Tabular):
             )
             for row in self.implied
         )
+        if self.promise.on_average:
+            allowed = say("budgets.row.one_output", allowed=allowed)
         rows = [("promise", self.promise.sentence()), ("belief", allowed)]
         rows += [("proof", self.certificate.method)]
         if self.noise["sd"] is not None:

@@ -209,9 +209,16 @@ class Costs(Results[Cost]):
                 differ.append(say(f"budgets.unlike.{name}", values=", ".join(values)))
         return say("budgets.unlike.are", differ="; ".join(differ)) if differ else None
 
+    @property
+    def no_gain(self) -> str | None:
+        """Say of a confidence that it gains nothing here, where a promise has one."""
+        chosen = [one.of for one in self if isinstance(one.of, Choice)]
+        sure = any(one.promise.confidence is not None for one in chosen)
+        return say("budgets.no_gain") if sure else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the costs as JSON-ready values."""
-        return super().to_dict() | {"unlike": self.unlike}
+        return super().to_dict() | {"unlike": self.unlike, "no_gain": self.no_gain}
 
     def __repr__(self) -> str:
         return f"Costs({', '.join(f'{one.epsilon:.4g}' for one in self)})"

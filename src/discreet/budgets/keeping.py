@@ -205,12 +205,14 @@ def _both(
         chance = min(1.0, up(chance))
     certain = chance == 0
     excess = math.log(chance) - math.log(failure) if chance > 0 else -math.inf
+    # No output passes either limit: no probability of failing is split.
+    method = say("budgets.kept.pure") if certain else near.described(say("budgets.kept.both"))
     return Kept(
         excess=excess,
         failure=0.0 if certain else failure,
         strength=near.strength,
         survives=True,
-        method=near.described(say("budgets.kept.both")),
+        method=method,
         one=A,
         two=B,
         note=note,
@@ -220,17 +222,29 @@ def _both(
 
 def _on_average(promise: Promise, loss: PrivacyLoss) -> Kept:
     """The chance that the best guess is right, against what is tolerated of it."""
-    excess, related = -math.inf, loss.steps(promise.related)
-    for _, part in promise.parts:
-        q = _guess_before(part)
-        excess = max(excess, related.right_guess(q) - part.ratio_at(1.0, q) * q)
     return Kept(
-        excess=excess,
+        excess=max(_passed(promise, loss)),
         failure=0.0,
-        strength=related.strength,
+        strength=loss.steps(promise.related).strength,
         survives=True,
         method=say("budgets.kept.on_average"),
     )
+
+
+def binding_guess(promise: Promise, loss: PrivacyLoss) -> tuple[str | None, float]:
+    """Return the group whose guess is nearest to what is tolerated, and its chance before."""
+    passed = _passed(promise, loss)
+    name, part = promise.parts[passed.index(max(passed))]
+    return name, _guess_before(part)
+
+
+def _passed(promise: Promise, loss: PrivacyLoss) -> list[float]:
+    """How far the chance of a right guess passes what each part tolerates."""
+    related, passed = loss.steps(promise.related), []
+    for _, part in promise.parts:
+        q = _guess_before(part)
+        passed.append(related.right_guess(q) - part.ratio_at(1.0, q) * q)
+    return passed
 
 
 def _guess_before(part: Any) -> float:

@@ -17,21 +17,21 @@ from discreet.lazily import found_in
 
 if TYPE_CHECKING:
     from discreet.composition.concentrated import (
-        zcdp_curve,
-        zcdp_delta,
-        zcdp_epsilon,
-        zcdp_paper_epsilon,
+        zcdp_curve as zcdp_curve,
+        zcdp_delta as zcdp_delta,
+        zcdp_epsilon as zcdp_epsilon,
+        zcdp_paper_epsilon as zcdp_paper_epsilon,
     )
-    from discreet.composition.curves import Sided, Strength
-    from discreet.composition.loss import LossBound, PrivacyLoss
-    from discreet.composition.theorems import METHODS
+    from discreet.composition.curves import Sided as Sided, Strength as Strength
+    from discreet.composition.loss import LossBound as LossBound, PrivacyLoss as PrivacyLoss
+    from discreet.composition.theorems import METHODS as METHODS
     from discreet.composition.totals import (
-        Composition,
-        Part,
-        Releases,
-        compose,
-        guarantee_of,
-        loss_of,
+        Composition as Composition,
+        Part as Part,
+        Releases as Releases,
+        compose as compose,
+        guarantee_of as guarantee_of,
+        loss_of as loss_of,
     )
 
 _FILES = {

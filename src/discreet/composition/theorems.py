@@ -213,6 +213,8 @@ class Theorem:
 
     def words(self, releases: Releases) -> str:
         """Say what the theorem is, and where it is from."""
+        if self.name == "curve" and any(isinstance(g, PrivacyCurve) for g, _ in releases.stated):
+            return say("composition.theorem.curve.given")
         if self.name in ("basic", "curve", "paper"):
             known = releases.mechanisms if self.name == "curve" else releases.promises
             return say(f"composition.theorem.{self.name}.{'rho' if known is None else 'known'}")

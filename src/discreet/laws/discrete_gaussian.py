@@ -24,6 +24,7 @@ from discreet.laws.gaussian import Gaussian, OfSigma
 from discreet.laws.mechanism import Continuous, DiscreteNormalLoss, WholeNoise
 from discreet.laws.registry import Kind, register
 from discreet.numerics import normal_tail, upper_normal
+from discreet.rounding import exact_text
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ class DiscreteGaussian(OfSigma, WholeNoise):
 
     def explain(self) -> str:
         """Say in one sentence what the noise does."""
-        return say("laws.discrete_gaussian.explain", exact=self.prob_exact, sd=self.sd)
+        return say("laws.discrete_gaussian.explain", exact=exact_text(self.prob_exact), sd=self.sd)
 
 
 register(

@@ -22,6 +22,7 @@ from discreet.laws.calibration import laplace_scale
 from discreet.laws.checks import positive, probability, whole
 from discreet.laws.mechanism import Continuous, StepsLoss, TwoPoint, WholeNoise
 from discreet.laws.registry import Kind, register
+from discreet.rounding import exact_text
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ class Geometric(WholeNoise):
 
     def explain(self) -> str:
         """Say in one sentence what the noise does."""
-        return say("laws.geometric.explain", exact=self.prob_exact, sd=self.sd)
+        return say("laws.geometric.explain", exact=exact_text(self.prob_exact), sd=self.sd)
 
 
 def _step(x: int) -> int:

@@ -18,18 +18,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import BrokenPromise
+from discreet.errors import BrokenPromise as BrokenPromise
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
-    from discreet.ledger.accounts import Account, OverBudget, Period
-    from discreet.ledger.amounts import Amount, Charge, Filter
-    from discreet.ledger.book import Ledger
-    from discreet.ledger.chain import Foreseen
-    from discreet.ledger.entries import Entry
-    from discreet.ledger.plans import Part, Plan, Slot
-    from discreet.ledger.promises import Earlier, Registered, Standing, Upgraded
-    from discreet.ledger.verification import Sheet, Verification
+    from discreet.ledger.accounts import (
+        Account as Account,
+        OverBudget as OverBudget,
+        Period as Period,
+    )
+    from discreet.ledger.amounts import Amount as Amount, Charge as Charge, Filter as Filter
+    from discreet.ledger.book import Ledger as Ledger
+    from discreet.ledger.chain import Foreseen as Foreseen
+    from discreet.ledger.entries import Entry as Entry
+    from discreet.ledger.plans import Part as Part, Plan as Plan, Slot as Slot
+    from discreet.ledger.promises import (
+        Earlier as Earlier,
+        Registered as Registered,
+        Standing as Standing,
+        Upgraded as Upgraded,
+    )
+    from discreet.ledger.verification import Sheet as Sheet, Verification as Verification
 
 # Loaded on first use: what an account is can be read without the libraries of databases.
 _FILES = {

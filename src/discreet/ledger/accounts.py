@@ -14,9 +14,10 @@ the verification recomputes with the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import reduce
 from typing import Any, Literal
 
 from discreet.errors import BudgetExceeded, InputError, PolicyError
@@ -50,8 +51,8 @@ class OverBudget(BudgetExceeded):
         fits: Charge | None,
         **values: Any,
     ) -> None:
-        used, most = spent.beside(cap)
-        super().__init__(name, needs=needs, spent=used, cap=most, left=left.limit_text(), **values)
+        told = needs.needed_beside(spent, cap)
+        super().__init__(name, left=left.limit_text(), **told, **values)
         self.needs, self.spent, self.cap, self.left, self.fits = needs, spent, cap, left, fits
 
 
@@ -141,8 +142,8 @@ class Account:
 
     @property
     def remaining(self) -> Amount | None:
-        """What the lifetime cap still allows; None without a lifetime cap."""
-        return None if self.cap is None else self.cap.minus(self.spent)
+        """What the lifetime cap and all promises still allow; None without any of them."""
+        return left_under((self.cap, *self.promises.values()), self.spent)
 
     @property
     def total(self) -> Guarantee:
@@ -334,6 +335,12 @@ class Account:
         return f"Account({self.name!r}, {self.filter.value}, spent {spent}, {cap})"
 
 
+def left_under(limits: Iterable[Amount | None], spent: Amount) -> Amount | None:
+    """Return what the least of several limits leaves after what was spent; None without any."""
+    given = [limit for limit in limits if limit is not None]
+    return reduce(Amount.least, given).minus(spent) if given else None
+
+
 def remaining_dict(amount: Amount | None) -> dict[str, Any]:
     """Return a cap or what is left of it, rounded down; without a cap it is unbounded."""
     return parameters(epsilon=math.inf) if amount is None else amount.to_dict("down")
@@ -342,15 +349,26 @@ def remaining_dict(amount: Amount | None) -> dict[str, Any]:
 def spent_together(accounts: Sequence[Account]) -> list[Guarantee]:
     """Return what accounts spent on a unit that is in all of them: ε with δ, or ρ, or both.
 
-    Amounts of one kind add up exactly; (0, δ)-DP beside ρ is what approximate zCDP is.
+    Amounts of one kind add up exactly; (0, δ)-DP beside ρ is what approximate zCDP is. Beside ρ the
+    accounts that count ε are told one by one, so that each has an ε²/2 of its own, and not that of
+    their sum: whatever is charged as one goes, Σⱼεⱼ²/2 over the charges of an account (Whitehouse,
+    Ramdas, Rogers and Wu 2023) is at most (Σⱼεⱼ)²/2. Without ρ they are one sum, which holds where
+    what is spent on one account depends on another; better rules for (ε, δ) need a fixed plan.
     """
     if len({(one.unit, one.adjacency) for one in accounts}) != 1:
         raise InputError("ledger.accounts_differ")
     total = nothing = Amount(epsilon=ZERO, delta=ZERO, rho=ZERO)
     for one in accounts:
         total = total.plus(replace(nothing, **one.spent.coordinates()))
-    (epsilon, delta, rho), where = total.floats("up").values(), accounts[0].adjacency
-    parts: list[Guarantee] = [stated(rho=rho, adjacency=where)] if rho else []
-    if epsilon or delta or not rho:
-        parts.append(stated(epsilon, min(1.0, delta), adjacency=where))
-    return parts
+    where = accounts[0].adjacency
+
+    def in_epsilon(amount: Amount) -> Guarantee:
+        epsilon, delta, _ = amount.floats("up").values()
+        return stated(epsilon, min(1.0, delta), adjacency=where)
+
+    rho = total.floats("up")["rho"]
+    if not rho:
+        return [in_epsilon(total)]
+    each = (replace(nothing, **one.spent.coordinates()) for one in accounts)
+    counted = [in_epsilon(replace(one, rho=ZERO)) for one in each if one.epsilon or one.delta]
+    return [stated(rho=rho, adjacency=where), *counted]

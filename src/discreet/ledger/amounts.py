@@ -44,9 +44,10 @@ from discreet.guarantees import (
     ProbabilisticDP,
     PureDP,
     amount,
+    figures_added,
+    figures_apart,
     of_kind,
     parameters,
-    side_by_side,
     stated,
 )
 from discreet.laws import Exponential
@@ -164,13 +165,25 @@ class Amount:
         """Say a cap or what is left of it, rounded down: never more than there is."""
         return amount(self.floats("down"), "down", "")
 
-    def beside(self, cap: Amount) -> tuple[str, str]:
-        """Say what is spent and its cap, with figures enough that they do not contradict."""
+    def beside(self, cap: Amount, *others: Amount) -> tuple[str, str]:
+        """Say what is spent and its cap, with figures enough that they do not contradict.
+
+        What is spent passes no `others` either, other limits that are shown of the same account.
+        """
         spent, most = self.floats("up"), cap.floats("down")
-        if self.within(cap):
-            # What is within a cap may pass it once it is rounded up, and is the cap then.
-            spent = {name: min(x, most[name]) for name, x in spent.items()}
-        return side_by_side(spent, most)
+        for limit in filter(self.within, (cap, *others)):
+            # What is within a limit may pass it once it is rounded up, and is the limit then.
+            spent = {name: min(x, limit.floats("down")[name]) for name, x in spent.items()}
+        figures = figures_apart(spent, most, *(limit.floats("down") for limit in others))
+        left = cap.minus(self).floats("down") if self.within(cap) else {}
+        return amount(spent, "up", "", figures), amount(
+            most, "down", "", figures_added(spent, left, most)
+        )
+
+    def needed_beside(self, spent: Amount, cap: Amount) -> dict[str, str]:
+        """Say what a charge needs, what is spent and the cap: one amount in the same figures."""
+        (needs, most), (used, limit) = self.beside(cap), spent.beside(cap)
+        return {"needs": needs, "spent": used, "cap": max(most, limit, key=len)}
 
     def __str__(self) -> str:
         return amount(self.floats("up"), "up", "")

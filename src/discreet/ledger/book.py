@@ -44,7 +44,7 @@ from discreet.ledger.promises import (
 )
 from discreet.ledger.store import FORMAT, Rows, Store
 from discreet.ledger.verification import RECENT, Sheet, Verification, verified, verify
-from discreet.promises import Promise, promised
+from discreet.promises import Promise, delta_in, promised
 from discreet.promises.promise import PromiseLike
 from discreet.reading import like, line
 from discreet.words import say
@@ -62,13 +62,18 @@ def _approved(approver: str | None, reason: str | None, what: str) -> dict[str, 
     return {"approver": line("approver", approver), "reason": line("reason", reason)}
 
 
+def _listed(given: PromiseLike | Sequence[PromiseLike] | None) -> Sequence[PromiseLike]:
+    """Return promises as a list, however many were given."""
+    if given is None:
+        return ()
+    return given if isinstance(given, (list, tuple)) else [given]
+
+
 def _promised(
     given: PromiseLike | Sequence[PromiseLike] | None, adjacency: str
 ) -> tuple[Promise, ...]:
-    if given is None:
-        return ()
     found, wanted = [], Adjacency.of(adjacency)
-    for one in given if isinstance(given, (list, tuple)) else [given]:
+    for one in _listed(given):
         if isinstance(one, Mapping):
             one = {"adjacency": wanted.value, **one}
         stated = promised(one).adjacency
@@ -89,6 +94,17 @@ def _name(account: str | Account) -> str:
 
 _LATEST = 20
 """How many entries of an account are looked at for what it was charged for."""
+
+
+def _sources(chain: Chain, account: str) -> set[Any]:
+    """Return the sources and units that the latest entries of an account charged for, hashed."""
+    found = {entry.said.get("source_hash") for entry in chain.rows.newest(_LATEST, account)}
+    return found - {None}
+
+
+def _charged_for(chain: Chain, sources: set[Any], beside: str) -> list[str]:
+    others = [name for name in chain.rows.accounts() if name != beside] if sources else []
+    return [name for name in others if not sources.isdisjoint(_sources(chain, name))]
 
 
 class Ledger:
@@ -197,7 +213,8 @@ class Ledger:
         """Open an account: its unit, adjacency and filter are fixed for good.
 
         `promise` is what is promised of everything charged to it: the cap follows from it (with a
-        `cap` given too, the smaller counts), at the `delta` that the account may spend in all.
+        `cap` given too, the smaller counts), at the `delta` that the account may spend in all, or
+        else at the δ that its keys name, or that `choose` gave back.
         `cap` is a limit in the filter's coordinates (`Amount.of(rho=…, delta=…)` where no guarantee
         has them both). With neither, spending is counted and not limited. Without a `filter` it is
         the narrowest that takes the cap and the `delta`.
@@ -206,6 +223,8 @@ class Ledger:
         if line("account", name, 100) != name.strip():
             raise InputError("ledger.account_name_spaces", name=name)
         promises = _promised(promise, adjacency)
+        if delta is None:
+            delta = max(map(delta_in, _listed(promise)), default=0.0) or None
         if filter is None and cap is None and not promises:
             raise InputError("ledger.no_filter")
         account = Account.opened(
@@ -559,13 +578,14 @@ class Ledger:
     def charged_for(self, source_hash: str, *, beside: str) -> list[str]:
         """Return the other accounts whose latest entries charged for the same source and unit."""
 
+        return self._read(lambda chain: _charged_for(chain, {source_hash}, beside), list)
+
+    def sharing(self, account: str | Account) -> list[str]:
+        """Return the other accounts that this one shared a source and unit with, of late."""
+        name = _name(account)
+
         def read(chain: Chain) -> list[str]:
-            others = [name for name in chain.rows.accounts() if name != beside]
-            hashes = {
-                name: {entry.said.get("source_hash") for entry in chain.rows.newest(_LATEST, name)}
-                for name in others
-            }
-            return [name for name in others if source_hash in hashes[name]]
+            return _charged_for(chain, _sources(chain, name), name)
 
         return self._read(read, list)
 
@@ -585,7 +605,7 @@ class Ledger:
         return self.account(_name(account)).spent
 
     def remaining(self, account: str | Account) -> Amount | None:
-        """Return what an account's lifetime cap still allows; None without a lifetime cap."""
+        """Return what an account's cap and promises still allow; None without any of them."""
         return self.account(_name(account)).remaining
 
     def show(self, account: str | Account) -> Sheet:
@@ -628,11 +648,12 @@ class Ledger:
         has seen must be in it too.
         """
         found = verify(self._store, head)
-        lost = tuple(self.lost()) if found.verified else ()
+        absent = head is not None and found.since_head is None  # one problem, and not the chain's
+        lost = tuple(self.lost()) if len(found.problems) == absent else ()
         if not lost:
             return found
         why = PolicyError("ledger.behind", url=self.url, head=lost[0]).message
-        return replace(found, verified=False, problems=(why,), lost=lost)
+        return replace(found, verified=False, problems=(why, *found.problems), lost=lost)
 
     def upgrade(self, output: str | Path | None = None) -> Upgraded:
         """Bring a ledger of an older format to the newest; say what earlier releases promised.
@@ -699,7 +720,8 @@ class Ledger:
 
         They are accounts of this ledger and of the `others`. One whose name is in several of them
         is named with its ledger, `name@url`. Amounts of one kind add up exactly. ε and ρ together
-        are a curve: at each δ the better of ε²/2 added to ρ, and ε added to what ρ needs.
+        are a curve: at each δ the best of each account's ε²/2 added to ρ, and its ε added to what ρ
+        needs.
         """
         books = (self, *others)
         if others and len({book.id for book in books}) < len(books):

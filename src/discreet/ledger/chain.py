@@ -22,7 +22,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 from discreet.errors import BrokenPromise, InputError, PolicyError
 from discreet.guarantees import Adjacency
 from discreet.ledger.accounts import Account
-from discreet.ledger.amounts import Amount, Charge, Chargeable, lacks_delta, said_to_fit
+from discreet.ledger.amounts import Amount, Charge, Chargeable, Filter, lacks_delta, said_to_fit
 from discreet.ledger.entries import (
     BEFORE_THE_FIRST,
     UNREADABLE,
@@ -217,8 +217,9 @@ class Chain:
         known = [*self.registered(before), *new]
         one = min((e for e in known if e.id in broken), key=lambda each: each.limit.lead)
         said = f"“{one.promise(account).sentence()}” ({one.id})"
-        spent, allows = before.spent.beside(one.limit)
-        told = {"account": account.name, "said": said, "allows": allows, "spent": spent}
+        cost = account.filter.cost(charge) if charge else account.filter.zero
+        amounts = cost.needed_beside(before.spent, one.limit)
+        told = {"account": account.name, "said": said, **amounts}
         if charge == () or not before.spent.within(one.limit):
             passed = "passed" if one.id in before.promises else "too_late"
             raise BrokenPromise(f"ledger.promise_{passed}", **told)
@@ -228,14 +229,12 @@ class Chain:
         # What rounding left over is nothing that anyone would release.
         crumbs = one.limit.lead * _CRUMBS
         fits = None if rest.lead <= crumbs else account.filter.fitting(charge, rest)
-        cost = account.filter.cost(charge)
         short = rest.lead > crumbs and lacks_delta(cost, rest)
         why = "would_break" if fits else "lacks_delta" if short else "used_up"
         too_late = why == "used_up" and before.spent != account.filter.zero
         raise BrokenPromise(
             f"ledger.promise_{why}",
             **told,
-            cost=cost,
             left=say("ledger.nothing") if left.lead <= crumbs else left.limit_text(),
             said_to_fit=said_to_fit(fits),
             series=self.paid_slots(account.name)
@@ -521,7 +520,8 @@ def refuse_unknown_account(
     words = ["discreet", "ledger", "open", "--ledger", url, "--account", name]
     words += [word for key, v in given.items() for word in (f"--{key.replace('_', '-')}", v)]
     call = [repr(name), *(f"{key}={v!r}" for key, v in given.items())]
-    delta = {"delta": 1e-6} if filter == "basic" else {}
+    asked = 0.0 if cap is None else cap.floats("up").get("delta", 0.0)
+    delta = {"delta": asked} if asked else {"delta": 1e-6} if filter == "basic" else {}
     if promise is None and cap is not None:
         limits = delta | {key: value for key, value in cap.floats("up").items() if value}
         words += [part for key, value in limits.items() for part in (f"--{key}", repr(value))]
@@ -537,9 +537,10 @@ def refuse_unknown_account(
             flags, which = ["--file", "FILE" if file is None else str(file)], "file"
         words += flags
         call.append(f"promise={dict(promise)!r}")
+        if delta and "delta" not in promise:
+            call.append(f"delta={delta['delta']!r}")
         if delta and "--delta" not in words:
-            words += ["--delta", "1e-06"]
-            call.append("delta=1e-06")
+            words += ["--delta", repr(delta["delta"])]
     names = "Amount, Ledger" if which == "needed" else "Ledger"
     near = nearest(name, known or ())
     text = "no_ledger" if known is None else "not_open" if near is None else "not_open_near"
@@ -552,6 +553,7 @@ def refuse_unknown_account(
         f".open_account({', '.join(call)}, approver='…', reason='…')",
         command=shlex.join(words),
         what=say(f"ledger.opened_with_{which}"),
+        filter=say(f"ledger.filter_fixed.{Filter(filter)}"),
     )
 
 

@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import Any
 
 from discreet.errors import InputError, PolicyError
-from discreet.ledger.accounts import remaining_dict
+from discreet.ledger.accounts import left_under, remaining_dict
 from discreet.ledger.amounts import Amount
 
 BEFORE_THE_FIRST = "0" * 64
@@ -167,9 +167,10 @@ class Entry:
 
     @property
     def remaining(self) -> Amount | None:
-        """What the lifetime cap still allowed after this entry; None without a cap."""
-        cap, spent = self.cap, self.spent
-        return None if cap is None or spent is None else cap.minus(spent)
+        """What the cap and all promises still allowed after this entry; None without any."""
+        promised = self.said.get("standing", {}).get("promises", {}).values()
+        limits = (self.cap, *map(self._amount, promised))
+        return None if self.spent is None else left_under(limits, self.spent)
 
     @staticmethod
     def _amount(stored: Mapping[str, str] | None) -> Amount | None:

@@ -358,6 +358,8 @@ def composed(
         raise InputError("ledger.plan_paper")
     from discreet.composition import compose
 
+    if method == "curve" and any(_nameless(part.charge) for part in parts):
+        raise InputError("ledger.plan_curve")
     for part in parts:
         account.require(adjacency=part.charge.guarantee.adjacency)
     subjects = [(_subject(part.charge), part.times) for part in parts]
@@ -366,6 +368,11 @@ def composed(
     most = (getattr(part.charge.guarantee, "epsilon", 0.0) for part in parts)
     spent = Amount.of(epsilon=max(found.epsilon, *most), delta=found.delta)
     return account.filter.charges(spent, account.adjacency), found.method, found.theorem
+
+
+def _nameless(charge: Charge) -> bool:
+    """Whether nothing is known of a release but its (ε, δ), which has no curve of its own."""
+    return charge.mechanism is None and not isinstance(charge.guarantee, ZCDP)
 
 
 def _subject(charge: Charge) -> Guarantee | Mechanism:

@@ -179,14 +179,17 @@ class MadePromise:
     kept: bool
     withdrawn: Mapping[str, str] | None = None
     """When it was withdrawn, who approved that and why; None while it binds."""
+    exceeded: bool | None = None
+    """Whether what is charged by now is beyond the limit of one that was withdrawn; else None."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return `{id, sentence, keys, limit, at, kept, withdrawn}`, the limit exactly."""
+        """Return the promise and what became of it, as JSON-ready values; the limit exactly."""
         return self.registered.stored() | {
             "sentence": self.sentence,
             "at": self.at,
             "kept": self.kept,
             "withdrawn": None if self.withdrawn is None else dict(self.withdrawn),
+            "exceeded": self.exceeded,
         }
 
 
@@ -214,7 +217,12 @@ def made_promises(entries: Sequence[Entry]) -> tuple[MadePromise, ...]:
             told = {name: str(entry.said[name]) for name in ("at", "approver", "reason")}
             name = str(entry.said["promise_id"])
             found[name] = replace(found[name], withdrawn=told)
-    return tuple(found.values())
+    return tuple(
+        one
+        if one.withdrawn is None
+        else replace(one, exceeded=not now.spent.within(one.registered.limit))
+        for one in found.values()
+    )
 
 
 @dataclass(frozen=True, slots=True)

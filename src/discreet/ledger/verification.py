@@ -27,7 +27,7 @@ from discreet.ledger.amounts import Amount, Charge
 from discreet.ledger.backend import Damaged
 from discreet.ledger.entries import BEFORE_THE_FIRST, UNREADABLE, Entry, digest, read_moment
 from discreet.ledger.plans import Part, Plan
-from discreet.ledger.promises import Registered, Standing
+from discreet.ledger.promises import MadePromise, Registered, Standing, made_promises
 from discreet.ledger.store import FIRST, FORMAT, Row, Rows, Store
 from discreet.words import say
 
@@ -53,6 +53,11 @@ class Sheet(Tabular):
     """Where someone answered for lost entries of the ledger: perhaps of this account."""
 
     @property
+    def withdrawn(self) -> tuple[MadePromise, ...]:
+        """The promises that were withdrawn, oldest first, with what became of them."""
+        return tuple(one for one in made_promises(self.entries) if one.withdrawn is not None)
+
+    @property
     def listed(self) -> list[Entry]:
         """Every entry that concerns the account, in order."""
         return sorted((*self.entries, *self.restored), key=lambda entry: entry.seq)
@@ -61,6 +66,7 @@ class Sheet(Tabular):
         """Return the sheet as JSON-ready values."""
         return self.account.to_dict() | {
             "promises": [one.to_dict() for one in self.promises],
+            "withdrawn": [one.to_dict() for one in self.withdrawn],
             "plans": [one.to_dict() for one in self.plans],
             "entries": [entry.to_dict() for entry in self.listed],
             "unfinished": [entry.release_id for entry in self.unfinished],

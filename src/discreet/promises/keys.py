@@ -224,9 +224,11 @@ def _said_as(key: str, said: object) -> Iterator[str]:
         yield from _said_as(key, part)
 
 
-def delta_in(mapping: Mapping[str, Any]) -> float:
-    """Return the δ that stands beside a promise; 0 where there is none."""
-    delta = mapping.get("delta")
+def delta_in(thing: PromiseLike) -> float:
+    """Return the δ that stands beside a promise, in its keys or in a choice; 0 where none does."""
+    if not isinstance(thing, Mapping):
+        return float(getattr(getattr(thing, "guarantee", None), "delta", 0.0))
+    delta = thing.get("delta")
     if delta is None:
         return 0.0
     if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 <= delta < 1:

@@ -159,6 +159,11 @@ at most 3-fold, up or down.'
         return all(part.box.p1 < 1 or part.box.q0 == 1 for _, part in self.parts)
 
     @property
+    def membership_open(self) -> bool:
+        """Whether it leaves open what is learned of a unit being in the data (q = 1)."""
+        return all(part.box.p0 == 1 or part.box.q1 < 1 for _, part in self.parts)
+
+    @property
     def fixed(self) -> tuple[float | None, float | None]:
         """The p and the q that it fixes; None where it leaves one open, or speaks of several."""
         boxes = [part.box for _, part in self.parts]

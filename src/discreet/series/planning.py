@@ -24,6 +24,7 @@ household, speaks of all their data in all releases at once.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -43,7 +44,7 @@ from discreet.laws.checks import whole
 from discreet.laws.gaussian import Gaussian
 from discreet.laws.mechanism import Budget, NormalLoss, TwoPoint
 from discreet.laws.registry import by_budget, kind_of, usual
-from discreet.numerics import exact, float_down
+from discreet.numerics import double_above, exact, float_down
 from discreet.promises.keys import delta_in, promise_from
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.promises.unit import Unit
@@ -82,6 +83,8 @@ class Plan(JsonReady, Tabular):
     sigma: float | None = None
     note: str | None = None
     drawn: Releases | None = field(default=None, repr=False, compare=False)
+    account_delta: float = 0.0
+    """The δ at which an account of the promise is opened: that of the total, where one is given."""
     shows: ClassVar = (
         *("releases", "promise", "per_release", "total", "budgets", "budget", "sigma", "split"),
         *("method", "theorem", "how", "strength", "survives_post_processing", "epsilon_prime"),
@@ -98,15 +101,20 @@ class Plan(JsonReady, Tabular):
     def on_account(self) -> dict[str, Any] | None:
         """What an account of the promise allows a release: its filter, and {epsilon, delta, rho}.
 
-        It adds up what is charged, whatever is charged next, and so allows less than a plan that is
-        fixed in advance; None where both are the same, as for every output. It is that of the first
-        release, with its share of the weights, as `per_release` is.
+        It is the account that `ledger open` opens for the promise at the same δ, with its `cap`. It
+        adds up what is charged, whatever is charged next, and so allows less than a plan that is
+        fixed in advance, unless that is held to one δ; None where both are the same, as for every
+        output. It is that of the first release, with its share of the weights, as `per_release` is.
+        An account may add up ρ where the plan has ε; `accuracy` and `more_accurate` (than in the
+        plan) compare them.
         """
-        promise, each = self.promise, self.per_release["delta"] or 0.0
+        promise, delta = self.promise, self.account_delta
         if promise.every_output:
             return None
-        sure, delta = promise.confidence is not None, up(each * self.releases, 2) if each else 0.0
+        sure = promise.confidence is not None
         rule = rule_for(sure=sure, delta=delta, rho=self.budget == "rho")
+        own = float_down(Fraction(exact(delta)) / self.releases)
+        each = min(self.per_release["delta"] or 0.0, own)
         try:
             most = rectangle(promise, rule, delta)
         except ToleranceError:  # none, or any
@@ -114,9 +122,37 @@ class Plan(JsonReady, Tabular):
         lead: Budget = "rho" if rule == "zcdp" else "epsilon"
         part = Fraction(self.budgets[0]) / sum(map(Fraction, self.budgets))
         first = float_down(Fraction(exact(most[lead])) * part)
-        if lead == self.budget and first > self.budgets[0] * (1 - 1e-9):
+        if lead == self.budget and math.isclose(first, self.budgets[0], rel_tol=1e-9):
             return None
-        return {"filter": rule} | _parameters(lead, first, each)
+        off = self._accuracy_at(lead, first)
+        sd, planned = None if off is None else off.sd, self.accuracy.sd
+        more = None if sd is None or planned is None else sd < planned
+        said = {"accuracy": None if off is None else off.to_dict(), "more_accurate": more}
+        cap = {"cap": parameters(**most)}
+        return {"filter": rule} | _parameters(lead, first, each) | cap | said
+
+    @property
+    def rule_text(self) -> str:
+        """The filter of the account that `on_account` tells of, with its δ."""
+        rule = str((self.on_account or {}).get("filter", ""))
+        return f"{rule}, δ = {self.account_delta:g}" if self.account_delta else rule
+
+    @property
+    def summed(self) -> bool:
+        """Whether the ε of the total is the plain sum, which holds at no further δ."""
+        total = self.total["epsilon"]
+        return total is not None and total == _sum_of(self.budgets)
+
+    def _accuracy_at(self, lead: Budget, budget: float) -> Accuracy | None:
+        """Return how far off a release is at a budget of that kind, with noise that is paid in it.
+
+        Of answers that people randomized themselves it is not known.
+        """
+        own = self.accuracy
+        if kind_of(own.mechanism).local:
+            return None
+        same = kind_of(own.mechanism).budget == lead
+        return accuracy_of(own.mechanism if same else usual(lead), budget, own.sensitivity)
 
     @property
     def theorem(self) -> str:
@@ -157,6 +193,11 @@ class Plan(JsonReady, Tabular):
     def _repr_html_(self) -> str:
         rows = [("promise", self.promise.sentence()), ("by", self.how)]
         rows += [("accuracy", self.accuracy.words)]
+        if account := self.on_account:
+            lead = "epsilon" if account["rho"] is None else "rho"
+            words = (account["accuracy"] or {}).get("words", "")
+            values = {"filter": self.rule_text, "each": f"{lead} = {shown_down(account[lead])}"}
+            rows += [("on account", say("series.on_account", **values, accuracy=words).strip())]
         rows += [("accumulates", self.accumulation.accumulates)]
         return html_table(repr(self), rows + list(self.assumptions.to_dict().items()))
 
@@ -212,8 +253,10 @@ def plan(
     if not isinstance(releases, int | None):
         raise InputError("series.releases_not_whole", releases=releases)
     split = _split(releases, weights, growth)
+    account_delta = delta_total
     if delta_each is None and delta_total is None:
         delta_each = _delta_beside(promise, len(split.weights))
+        account_delta = None if isinstance(promise, Mapping) else delta_in(promise) or None
     kind = _budget_kind(mechanism, budget)
     spent, note = _delta_each(delta_each, mechanism, kind)
     if mechanism is not None and keys.get("adjacency") is None:
@@ -231,6 +274,10 @@ def plan(
     drawn = _Drawn(split, kind, spent, mechanism, sensitivity, asked.adjacency)
     x, found = _largest(asked, limits, drawn, method, strength, delta_total, nonnegative)
     budgets = tuple(x * w for w in split.weights)
+    if account_delta is None:
+        account_delta = up(spent * len(budgets), 2) if spent else 0.0
+    releases_drawn = drawn.parts(x, method, strength, delta_total, nonnegative)
+    point = None if delta_total is None else releases_drawn.loss().at(delta_total)
     shown = mechanism or usual(kind)
     first = accuracy_of(shown, budgets[0], sensitivity)
     certain = found.failure == 0 and not asked.on_average
@@ -238,11 +285,11 @@ def plan(
         releases=len(budgets),
         promise=asked,
         per_release=_parameters(kind, budgets[0], spent),
-        total=_total(kind, budgets, spent, found),
+        total=_total(kind, budgets, spent, found, point),
         budgets=budgets,
         budget=kind,
         split=split.name,
-        method=method or _method_name(asked, kind, found),
+        method=method or _method_name(asked, kind, found, releases_drawn),
         how=found.method,
         strength=found.strength,
         survives_post_processing=found.survives,
@@ -263,7 +310,8 @@ def plan(
         ),
         sigma=first.sd if isinstance(by_budget(shown, 1.0).loss, NormalLoss) else None,
         note=found.note or note or _beyond_account(found),
-        drawn=drawn.parts(x, method, strength, delta_total, nonnegative),
+        drawn=releases_drawn,
+        account_delta=account_delta,
     )
 
 
@@ -274,10 +322,10 @@ def _beyond_account(found: Kept) -> str | None:
 
 def _delta_beside(promise: Any, releases: int) -> float | None:
     """Return the δ of each release that a mapping names, or that a choice leaves each of them."""
+    beside = delta_in(promise)
     if isinstance(promise, Mapping):
-        return delta_in(promise) or None
-    chosen = getattr(getattr(promise, "guarantee", None), "delta", 0.0)
-    return down(chosen / releases, 1) if chosen else None
+        return beside or None
+    return down(beside / releases, 1) if beside else None
 
 
 def _settled(asked: Promise, pure: bool, strength: Strength | None) -> Promise:
@@ -440,29 +488,45 @@ def _parameters(kind: Budget, budget: float, delta: float) -> dict[str, Any]:
     return parameters(epsilon=budget, delta=delta)
 
 
-def _total(kind: Budget, budgets: tuple[float, ...], delta: float, found: Kept) -> dict[str, Any]:
-    """What the whole plan promises: the point that was used, or the plain sum.
+def _sum_of(budgets: tuple[float, ...]) -> float:
+    """Return the sum, never above a budget that it is within: it is exact, and rounded up once."""
+    counted = Counter(budgets).items()
+    return double_above(sum((Fraction(one) * times for one, times in counted), Fraction(0)))
+
+
+def _total(
+    kind: Budget,
+    budgets: tuple[float, ...],
+    delta: float,
+    found: Kept,
+    fixed: ApproxDP | None,
+) -> dict[str, Any]:
+    """What the whole plan promises: at the δ that was given, at the point used, or the plain sum.
 
     Of a promise about a value alone the point is that of two steps, which is no promise.
     """
-    sum_of = up(math.fsum(budgets), 2)
+    sum_of = _sum_of(budgets)
     of_two = found.one is None and found.two is not None
     epsilon, at = (None, None) if of_two else found.point or (None, None)
+    if fixed is not None:
+        epsilon, at = fixed.epsilon, fixed.delta
     if kind == "rho":
         return parameters(epsilon=epsilon, delta=at, rho=sum_of)
     if epsilon is None:
-        return parameters(epsilon=sum_of, delta=up(delta * len(budgets), 2))
+        return parameters(epsilon=sum_of, delta=double_above(Fraction(delta) * len(budgets)))
     return parameters(epsilon=epsilon, delta=at)
 
 
-def _method_name(promise: Promise, kind: Budget, found: Kept) -> str:
+def _method_name(promise: Promise, kind: Budget, found: Kept, drawn: Releases) -> str:
     if promise.on_average:
         return "on average"
     if found.failure == 0:
         return "basic"
     if found.strength != "generic":
         return found.strength
-    return "zcdp" if kind == "rho" else found.theorem or "basic"
+    if kind == "rho":
+        return "zcdp"
+    return found.theorem or ("curve" if drawn.by_law else "basic")
 
 
 def adjacency_of(part: Part, asked: str | None = None) -> Adjacency:
