@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import subprocess
 import sys
 from fractions import Fraction
@@ -99,6 +100,40 @@ def test_workers_windows_and_one_task_keep_the_same_rows(
         assert len(used) == (2 if way == "workers" else 0)
         engine.close()
     with_duckdb.close()
+
+
+def test_draws_of_windows_and_of_one_task_are_fair_and_new_in_each_query(
+    spark_running: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 6,000 units with four rows one is kept, from each place alike; fails once in 10^8 runs.
+
+    The text of a query stays the same, and Spark's code of it with it; the secret does not.
+    """
+    size = 6_000
+    table = pa.table({"k": ["0", "1", "2", "3"] * size, "u": [n // 4 for n in range(4 * size)]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    cells = KeySet(("k",), tuple((k,) for k in "0123"))
+    query = Query(("u",), cells, ONE, (Counting("n"),))
+    asked: list[str] = []
+    fetch = spark.Spark._fetch
+
+    def seen(engine: Any, sql: str) -> Any:
+        asked.append(sql)
+        return fetch(engine, sql)
+
+    monkeypatch.setattr(spark.Spark, "_fetch", seen)
+    for few_rows in (2**20, 0):
+        monkeypatch.setattr(spark, "FEW_ROWS", few_rows)
+        engine = spark.Spark.open("spark://t.parquet", tmp_path.joinpath)
+        asked.clear()
+        found = [engine.measure(query)["n"] for _ in range(3)]
+        engine.close()
+        for kept in found:
+            assert sum(kept) == size
+            assert all(abs(n - size / 4) < 260 for n in kept)  # Hoeffding: 24 · 2e^(-2·260²/6000)
+        secrets = [re.findall(r"UNHEX\('([0-9A-Fa-f]{32})'\)", sql) for sql in asked]
+        assert len({*map(tuple, secrets)}) == 3
+        assert len({re.sub(r"UNHEX\('\w+'\)", "?", sql) for sql in asked}) == 1
 
 
 def test_few_bytes_are_bounded_in_one_stage(spark_running: Any, tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ from discreet.errors import SpecError
 from discreet.ledger import Ledger
 from discreet.releases import Preview, Release, json_schema, load, release
 from discreet.releases.statistics import KINDS, Quantile, Statistic, register
-from discreet.releases.statistics.base import Bounded, ColumnName, Result
+from discreet.releases.statistics.base import Bounded, ColumnName
+from discreet.releases.statistics.values import Result
 
 with patch.dict(KINDS):  # other tests see the statistics of the package alone
     from toy_statistic import Portion

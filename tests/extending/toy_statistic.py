@@ -9,7 +9,8 @@ from typing import Any
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, Labels, Measure
 from discreet.releases.statistics import register
-from discreet.releases.statistics.base import Answer, ColumnName, Grouped, Noisy, Part
+from discreet.releases.statistics.base import ColumnName, Grouped
+from discreet.releases.statistics.values import Answer, Noisy, Part
 
 
 @register("portion")

@@ -348,3 +348,32 @@ def test_budgets_are_words_of_the_script(folder: Path) -> None:
     ):
         spec = _spec(budget, source="data.csv", statistics=STATISTICS[:1])
         assert f"#   spends:   {said}" in opendp_script(spec, folder=folder)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"where": "cost > 1"},
+        {"statistics": [{"count": "rows", "where": "cost > 1"}]},
+        {"let": {"high": "cost > 10"}},
+        {"per_unit": {"spent": {"sum": "cost", "bounds": [0, 20], "resolution": 1}}}
+        | {"protect": {"unit": "person", "column": "person"}, "statistics": [{"count": "rows"}]},
+        {"join": {"source": "sizes.csv", "by": ["county"], "public": True}},
+        {"sample": {"rate": 0.5}},
+    ],
+    ids=lambda more: "-".join(more),
+)
+def test_what_a_script_cannot_write_is_named_by_the_refusal_and_the_documentation(
+    more: dict[str, Any], tmp_path: Path
+) -> None:
+    """The refusal left out join and sample, and the documentation everything."""
+    (tmp_path / "sizes.csv").write_text("county,size\nnorth,2\n", encoding="utf-8")
+    (tmp_path / "visits.csv").write_text("person,county,cost\na,north,2\n", encoding="utf-8")
+    counts = [{"count": "rows"}]
+    spec = _spec({"epsilon": 1.0}, statistics=counts, source="visits.csv") | more
+    with pytest.raises(SpecError, match="cannot be written as a script") as refused:
+        opendp_script(spec, folder=tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "interchange.md").read_text(encoding="utf-8")
+    (key,) = {"where", "let", "per_unit", "join", "sample"} & {*more} or {"where"}
+    assert key in str(refused.value)
+    assert f"`{key}`" in page

@@ -83,7 +83,7 @@ def measured(draw: st.DrawFn, design: Design) -> dict[Margin, Spread]:
     tops = design._tops(design.measurable)
     return {
         margin: Spread(draw(st.floats(0.5, 20)))
-        for margin in design.measurable
+        for margin in (*design.measurable, *design.wider)
         if margin in tops or draw(st.booleans())
     }
 
@@ -325,6 +325,50 @@ def test_no_other_split_is_better(data: st.DataObject) -> None:
                 tried = dict(zip(shares, near / near.sum(), strict=True))
             noise = {m: Spread(prices[m] / max(s, 1e-9) ** power) for m, s in tried.items()}
             assert _rmse(design, noise) >= best * (1 - 1e-4)
+
+
+@settings(derandomize=True, deadline=None, max_examples=examples(60))
+@given(st.data())
+def test_a_wider_set_is_measured_only_where_that_errs_less(data: st.DataObject) -> None:
+    """By the errors of all published cells; every published margin stays told."""
+    design = data.draw(designs())
+    listed = dict.fromkeys(design.measurable, 1.0)
+    errs = []
+    for prices in (listed, listed | dict.fromkeys(design.wider, 1.0)):
+        shares, _, off = design.split(prices, 2)
+        noise = {m: Spread(1 / s**2) for m, s in shares.items()}
+        assert set(design.errors(noise)) == set(design.published)
+        errs.append(off)
+        if not design.tree.levels:
+            cells = sum(map(design.cells, design.published))
+            assert off / cells == pytest.approx(_rmse(design, noise) ** 2, rel=1e-6)
+    assert errs[1] <= errs[0] * (1 + 1e-3)
+    wide = [set(design.wide(m)) for m in design.measurable]
+    for margin in design.wider:
+        assert not any(set(design.wide(margin)) <= one for one in wide)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most", "by"),
+    [((2, 2, 2, 2, 2, 10), 6, 1.36), ((3,) * 8, 4, 1.48), ((4,) * 8, 4, 1.26), ((10,) * 6, 2, 1)],
+)
+def test_a_few_wide_tables_err_less_in_epsilon(
+    sizes: tuple[int, ...], most: int, by: float
+) -> None:
+    """All pairs of columns: of the table of all of them, or of blocks of some, and not in ρ."""
+    design = up_to(2, sizes)
+    listed = dict.fromkeys(design.measurable, 1.0)
+    both = listed | dict.fromkeys(design.wider, 1.0)
+    shares, _, off = design.split(both, 2)
+    assert max(map(len, shares)) == most
+    assert math.sqrt(design.split(listed, 2)[2] / off) >= by
+    assert design.split(both, 1)[2] >= design.split(listed, 1)[2] * 0.98
+
+
+def test_a_table_that_nobody_asked_for_is_not_measured_if_it_is_large() -> None:
+    design = up_to(1, (400, 300))
+    assert design.wider == ()
+    assert up_to(1, (40, 30)).wider == (("a0", "a1"),)
 
 
 def test_weights_move_the_budget() -> None:

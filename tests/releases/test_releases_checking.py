@@ -358,6 +358,19 @@ def test_the_self_test_finds_a_sampler_that_is_off(monkeypatch: pytest.MonkeyPat
     assert not any(works for _, works, _ in samplers.self_test())
 
 
+def test_only_what_is_not_declared_of_a_csv_file_is_asked_for() -> None:
+    columns = {"person": "text", "g": "text", "x": "number"}
+    written: dict[str, Any] = {"path": "d.csv", "delimiter": ";", "decimal": ","}
+    for more, asked in (
+        ({}, "declare what is different: source: {path: …, encoding: windows-1252, types:"),
+        ({"encoding": "utf-8"}, "source: {path: …, types: {day: '%d.%m.%Y'}}."),
+        ({"encoding": "utf-8", "types": {"x": "number"}}, "count as missing."),
+    ):
+        source = written | more
+        (note, *_) = discreet.check(SPEC | {"source": source}, columns=columns).plan.as_written
+        assert asked in note
+
+
 def test_dates_that_are_declared_are_told_as_they_are_written(tmp_path: Path) -> None:
     types = {"day": "%d.%m.%Y", "cost": "number"}
     spec = {
@@ -421,3 +434,29 @@ def test_types_are_not_taken_for_all_columns_there_are(path: str, types: dict[st
         "statistics": [{"count": "units", "by": ["much"]}],
     }
     assert {*discreet.check(SPEC | asked).columns} == {"person", "ward", "cost", "day"}
+
+
+def test_one_label_for_the_keys_of_several_columns_is_told() -> None:
+    """The labels of one column's 0 and 1 stood in the tables of another, and nothing said so."""
+    keys = {"sex": ["0", "1"], "union": ["0", "1"]}
+    asked: dict[str, Any] = {
+        "account": "a",
+        "purpose": "b",
+        "source": "x.csv",
+        "protect": {"unit": "record"},
+        "budget": {"epsilon": 1},
+        "statistics": [{"count": "rows", "by": [*keys], "keys": keys}],
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+
+    def told(labels: dict[Any, Any]) -> list[str]:
+        notes = discreet.check(asked | {"labels": labels}).notes
+        return [note for note in notes if note.startswith("labels: ")]
+
+    (note,) = told({0: "out", "union": "Union"})
+    assert note.startswith("labels: '0' is a key of sex, union, and is called 'out' in each.")
+    assert note.endswith("labels: {sex: {keys: {'0': NAME}}}.")
+    assert told({"union": {"name": "Union", "keys": {0: "out"}}, "0": "female"}) == []
+    with pytest.raises(SpecError, match=r"labels\.sex\.keys\.0 is 1: it must be text"):
+        told({"sex": {"keys": {0: 1}}})

@@ -122,11 +122,40 @@ def test_keys_found_stay_inside_until_they_are_paid_for(
         ("t.xlsx", "must end in .csv"),
         ("postgresql://host/db", "engines for CSV"),
         ("duckdb:///t.db", "needs its table"),
+        ("duckdb:///t.db?table=", "needs its table"),
+        ("duckdb:///t.db?schema=ops&table=visits", "'schema' is not known, only table"),
+        ("duckdb:///t.db?tabel=x", "'tabel' is not known, only table"),
+        ("duckdb:///t.db?table=visits&nonsense", "'nonsense' is not known, only table"),
+        ("duckdb:///t.db?table=visits&table=others", "names a table twice"),
     ],
 )
 def test_a_source_that_cannot_be_opened_is_refused(name: str, match: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=match):
         DuckDB.open(name, lambda _: tmp_path / name.split("/")[-1])
+
+
+def test_a_table_of_a_duckdb_file_may_have_a_schema(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "t.db") as connection:
+        connection.execute("create schema ops; create schema hr")
+        tables = ("june", "ops.june", "ops.may", '"hr.may"', '"a.b"', "hr.may", 'ops."x.y"')
+        for place, table in enumerate(tables):
+            connection.execute(f"create table {table} as select 1 as c{place}")
+        connection.execute("create view ops.seen as select * from june")
+
+    def columns(table: str) -> list[str]:
+        engine = DuckDB.open(f"duckdb:///t.db?table={table}", tmp_path.joinpath)
+        engine.close()
+        return list(engine.columns)
+
+    assert columns("june") == columns("main.june") == columns("MAIN.June") == ["c0"]
+    assert columns("ops.june") == columns("Ops.JUNE") == columns("ops.seen") == ["c1"]
+    assert (columns("ops.may"), columns("a.b"), columns("ops.x.y")) == (["c2"], ["c4"], ["c6"])
+    assert columns("main.hr.may") == ["c3"]
+    with pytest.raises(SpecError, match="and another"):
+        columns("hr.may")
+    for unknown in ("may", "hr.june", "june.ops", "x.y"):
+        with pytest.raises(SpecError, match=f"has no table '{unknown}'"):
+            columns(unknown)
 
 
 def test_data_that_are_no_table_are_refused() -> None:

@@ -58,6 +58,28 @@ def _scores(limits: list[int], sizes: Sequence[int], noise: int) -> list[int]:
     return limit_scores(limits, kept, [noise * limit for limit in limits])
 
 
+X = {"bounds": [0, 2], "resolution": 1}
+
+
+@pytest.mark.parametrize(
+    ("statistics", "told"),
+    [
+        ([{"mean": "x", **X}, {"variance": "x", **X}], True),
+        ([{"median": "x", **X}, {"quantile": "x", "at": 0.9, **X}], True),
+        ([{"mean": "x", "weight_by": {"column": "x", "bounds": [0, 2]}, **X}], True),
+        ([{"mean": "x", **X}, COUNTS], False),
+        ([{"sum": "x", **X}], False),
+        ([{"count": "rows", "weight_by": "x", "bounds": [0, 2]}], False),
+    ],
+)
+def test_a_choice_that_serves_no_count_or_sum_is_told_to_be_too_large(
+    statistics: list[dict[str, Any]], told: bool
+) -> None:
+    """Its score is about rows that are left out, on which a mean hardly depends."""
+    notes = _plan(*statistics).notes
+    assert any("rehearse SPEC" in note for note in notes) == told
+
+
 @pytest.mark.parametrize("limits", [[1, 2], [1, 2, 4], [2, 3, 5, 7]])
 @pytest.mark.parametrize("noise", [0, 1, 2, 3])
 def test_no_unit_moves_a_score_by_more_than_is_said(limits: list[int], noise: int) -> None:
@@ -187,10 +209,11 @@ def test_the_release_is_made_with_the_limit_that_was_chosen(tmp_path: Path) -> N
     spec, data = _spec(MANY, protect=HALF), _people([1] * 50)
     look = discreet.preview(spec, data=data, folder=tmp_path)
     assert look.spent["epsilon"] == 1.0
-    assert any("those of the largest limit, 20 rows of a unit" in note for note in look.notes)
+    assert any("is for the largest limit, 20 rows of a unit" in note for note in look.notes)
     told: list[str] = []
     made = discreet.release(spec, data=data, folder=tmp_path, say=told.append)
     assert any("The limit that was chosen is 1 row of a unit" in line for line in told)
+    assert any("The accuracy that the release tells is that of this limit." in x for x in told)
     assert isinstance(made, discreet.Release)
     assert made.spent["epsilon"] == 1.0
     assert made.plan.statistics[0].contribution.rows == 1

@@ -21,6 +21,7 @@ from discreet import release
 from discreet.auditing import audit
 from discreet.charts import error_spec
 from discreet.errors import BudgetExceeded, DiscreetError, PolicyError
+from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.noise import add_noise
 from discreet.releases import drawing
@@ -169,17 +170,18 @@ def _tables(bounds: Contribution, shape: tuple[int, ...]) -> Iterator[np.ndarray
     deep=st.integers(1, 3),
     shape=st.sampled_from([(2, 2), (3, 2), (2, 3), (1, 4)]),
     replace=st.booleans(),
+    most=st.integers(1, 2),
 )
 def test_sensitivities_are_never_passed_and_attained(
-    rows: int, groups: int, deep: int, shape: tuple[int, ...], replace: bool
+    rows: int, groups: int, deep: int, shape: tuple[int, ...], replace: bool, most: int
 ) -> None:
     adjacency = "replace" if replace else "add-remove"
     bounds = Contribution.of(rows, groups, deep, adjacency=adjacency, grouped=True)
     keys = {f"c{i}": [str(k) for k in range(size)] for i, size in enumerate(shape)}
-    read = {"count": "rows", "margins": {"up_to": 2, "of": list(keys)}, "keys": keys, "name": "n"}
-    entry = Margins.model_validate(read)
+    sets = {"up_to": most, "of": list(keys)}
+    entry = Margins.model_validate({"count": "rows", "margins": sets, "keys": keys, "name": "n"})
     units = list(_tables(bounds, shape))
-    for margin in entry.design.measurable:
+    for margin in (*entry.design.measurable, *entry.design.wider):
         gone = tuple(i for i in range(len(shape)) if f"c{i}" not in margin)
         seen = np.unique([unit.sum(axis=gone).ravel() for unit in units], axis=0)
         if replace:
@@ -292,6 +294,62 @@ def test_an_audit_passes(spec: dict[str, Any], budget: dict[str, float]) -> None
     assert found.passed, found
 
 
+BINARY = [f"c{i}" for i in range(5)]
+UNLISTED = {
+    "count": "rows", "margins": {"up_to": 2, "of": BINARY}, "name": "n",
+    "keys": {name: ["0", "1"] for name in BINARY},
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("brief_audits")
+@pytest.mark.parametrize("twin", [False, True])
+def test_a_table_that_is_not_listed_may_be_measured_and_is_not_published(
+    spec: dict[str, Any], account: Callable[..., Ledger], tmp_path: Path, twin: bool
+) -> None:
+    """All pairs of five columns are read from the one table of 32 cells."""
+    account(cap=PureDP(1000.0))
+    chance = np.random.default_rng(5)
+    drawn = {name: chance.integers(0, 2, 300) for name in BINARY}
+    texts = {name: [str(x) for x in column] for name, column in drawn.items()}
+    data = pa.table({"person": [f"p{i}" for i in range(300)], **texts})
+    spec = asked(spec, UNLISTED | {"twin": twin}, budget={"epsilon": 300.0})
+    spec["protect"] |= {"rows": 1}
+    made = release(spec, data=data, folder=tmp_path)
+    assert [call["part"] for call in made.to_dict()["calls"]] == [", ".join(BINARY)]
+    table = made.table.to_columns()
+    assert len(table["value"]) == 1 + 5 * 2 + 10 * 4
+    for at, value in enumerate(table["value"]):
+        kept = np.ones(300, dtype=bool)
+        for name in BINARY:
+            kept &= (table[name][at] == ALL) | (np.array(texts[name]) == table[name][at])
+        assert abs(float(value) - kept.sum()) < 0.01
+        assert table["interval_low"][at] is not None
+    if twin:
+        twins = zip(table["value"], table["published"], strict=True)
+        assert all(abs(float(value) - float(twin)) <= 3 for value, twin in twins)
+        return
+    columns: dict[str, Any] = {"person": "text"} | dict.fromkeys(BINARY, "text")
+    assert plan_of(load(spec), columns).calls("n").keys() == {", ".join(BINARY)}
+    loud = spec | {"budget": {"epsilon": 2.0}}
+    assert audit(loud, trials=500, failure_probability=1e-3, draws=1).passed
+
+
+def test_of_both_ways_to_spend_a_delta_the_one_with_smaller_errors_is_taken(
+    spec: dict[str, Any],
+) -> None:
+    """By the errors of what is published: one call with little noise may serve many cells."""
+    columns: dict[str, Any] = {"person": "text"} | dict.fromkeys(BINARY, "text")
+    for delta in (1e-9, 1e-6, 1e-4, 1e-2):
+        errs, used = {}, ""
+        for mechanism in ("geometric", "gaussian", "auto"):
+            budget = {"epsilon": 1.0, "delta": delta}
+            plan = plan_of(load(asked(spec, UNLISTED, budget=budget, mechanism=mechanism)), columns)
+            off = sum(row["cells"] * row["sd"] ** 2 for row in plan.accuracy())
+            used = next(iter(plan.calls("n").values())).mechanism
+            errs[mechanism] = off
+        assert errs["auto"] == min(errs.values()), (delta, used)
+
+
 @pytest.mark.slow
 def test_noise_used_for_two_margins_is_caught(
     spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
@@ -305,7 +363,9 @@ def test_noise_used_for_two_margins_is_caught(
         return [a + b for a, b in zip(values, noise, strict=True)]
 
     monkeypatch.setattr(drawing, "add_noise", reused)
-    found = audit(asked(spec, SMALL), trials=200, failure_probability=1e-3, draws=1)
+    # In ρ both are measured; in ε the table of both columns would be.
+    small = asked(spec, SMALL, budget={"rho": 0.5})
+    found = audit(small, trials=200, failure_probability=1e-3, draws=1)
     assert not found.passed
     assert "fresh" in {check.name for check in found.checks if not check.passed}
 
@@ -374,10 +434,13 @@ def test_chosen_margins_stay_within_what_is_wanted(
     found = planned(one, ["sex", "age"], ["county", "sex"])
     assert 0.9 * wanted < found["visits: county, age"] <= wanted
     assert found["visits: county, sex"] > plain["visits: county, sex"]
-    two = {"of": ["age", "sex"], "within": {"error": plain["visits: age, sex"], "confidence": 0.95}}
+    # In ε the one table of all three columns is best as long as nothing is wanted; two tables
+    # together are never so near.
+    other = plain["visits: age, sex"] if "rho" in budget else 0.95 * found["visits: age, sex"]
+    two = {"of": ["age", "sex"], "within": {"error": other, "confidence": 0.95}}
     both = planned(one, two, ["county", "sex"])
     assert both["visits: county, age"] <= wanted
-    assert both["visits: age, sex"] <= plain["visits: age, sex"]
+    assert both["visits: age, sex"] <= other
     easy = {"of": ["county", "age"], "within": {"error": 1e6}}
     assert planned(easy, ["sex", "age"], ["county", "sex"]) == plain
     impossible = {"of": ["county", "age"], "within": {"error": wanted / 5}}
@@ -429,6 +492,18 @@ def test_a_dry_run_tells_the_error_of_every_margin(
     drawn = error_spec(found["accuracy"])["datasets"]["errors"]
     widths = {name: line["half_width"] for name, line in lines.items()}
     assert {row["cell"]: row["off"] for row in drawn} == widths
+
+
+def test_before_units_are_counted_it_is_said_that_totals_may_count_one_again(
+    spec: dict[str, Any], visits: pa.Table, tmp_path: Path
+) -> None:
+    units = asked(spec, COUNT | {"count": "units"})
+    for groups, again in ((2, True), (1, False)):
+        wanted = units | {"protect": units["protect"] | {"rows": 4, "groups": groups}}
+        notes = preview(wanted, data=visits, folder=tmp_path).to_dict()["notes"]
+        assert any("up to 2 times in a total" in note for note in notes) is again
+    notes = preview(asked(spec, COUNT), data=visits, folder=tmp_path).to_dict()["notes"]
+    assert not any("times in a total" in note for note in notes)
 
 
 def test_keys_from_a_file(spec: dict[str, Any], visits: pa.Table, tmp_path: Path) -> None:

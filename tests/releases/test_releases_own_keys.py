@@ -182,7 +182,8 @@ def test_another_account_on_the_same_source_is_named(folder: Path) -> None:
     ledger = Ledger.open(f"sqlite:///{folder / 'ledger.db'}")
     how: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
     ledger.open_account("others", cap=PureDP(10.0), approver="a", reason="r", **how)
-    shutil.copy(folder / "data.csv", folder / "copy.csv")
+    for copied in ("copy.csv", "fourth.csv"):
+        shutil.copy(folder / "data.csv", folder / copied)
     spec = _spec("county", ["north"])
     said: list[str] = []
     release(spec, folder=folder, say=said.append)
@@ -198,8 +199,13 @@ def test_another_account_on_the_same_source_is_named(folder: Path) -> None:
     release(again, folder=folder, say=said.append)
     assert len(said) == 1
     assert "also charged to 'people'" in said[0]
+    # The next month is in another file: what its account shares with the other one is told still.
     release(again | {"source": "copy.csv"}, folder=folder, say=said.append)
-    assert len(said) == 1
+    assert len(said) == 2
+    assert "Earlier releases of account 'others' and of 'people'" in said[1]
+    ledger.open_account("third", cap=PureDP(10.0), approver="a", reason="r", **how)
+    release(spec | {"account": "third", "source": "fourth.csv"}, folder=folder, say=said.append)
+    assert len(said) == 2
 
 
 SPARK = pytest.mark.xdist_group("spark_running")  # where it runs already

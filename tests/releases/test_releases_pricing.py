@@ -14,7 +14,8 @@ from discreet.composition.concentrated import zcdp_delta
 from discreet.errors import BudgetExceeded, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from discreet.releases.pricing import Asked, Priced, price, share
-from discreet.releases.statistics.base import Part, Within
+from discreet.releases.statistics.base import Within
+from discreet.releases.statistics.values import Part
 from soaking import examples
 
 checked = settings(derandomize=True, deadline=None, max_examples=examples(100))

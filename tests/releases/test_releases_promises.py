@@ -16,7 +16,13 @@ import pytest
 
 from discreet import choose
 from discreet.cli import main
-from discreet.errors import BudgetExceeded, PolicyError, SpecError, ToleranceError
+from discreet.errors import (
+    BudgetExceeded,
+    InputError,
+    PolicyError,
+    SpecError,
+    ToleranceError,
+)
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.ledger import BrokenPromise, Ledger
 from discreet.promises import promise_in
@@ -116,6 +122,7 @@ class TestTheThirdCharge:
         found = _preview(spec | {"budget": {"epsilon": 0.1}}, people, tmp_path)
         assert isinstance(found.refused, BrokenPromise)
         assert found.to_dict()["refused"]["exit_code"] == 3
+        assert {one["fits_again"] for one in found.to_dict()["promises"]} == {None}
 
     def test_a_larger_cap_does_not_help_and_a_withdrawal_does(
         self, used: Ledger, spec: dict[str, Any], people: pa.Table, tmp_path: Path
@@ -184,6 +191,7 @@ def test_a_spec_with_neither_uses_the_promise_of_its_account(
     made = _made(bare | {"series": {"releases": 4}}, people, tmp_path)
     assert made.spent["epsilon"] == pytest.approx(LIMIT / 4)
     assert "12 % sure" in made.statement.read_text()
+    assert "- **Planned**: one of 4 releases, each" in made.statement.read_text()
 
 
 def test_a_spec_with_neither_needs_an_account_with_a_promise(
@@ -447,3 +455,127 @@ def test_a_spec_takes_what_choose_gave_back(
     )
     assert isinstance(shown, Preview)
     assert "--sentence" not in " ".join(shown.notes)
+
+
+MEMBERS = {"ratio": 6, "about": "membership"}
+SURE = MEMBERS | {"confidence": 0.99}
+GUESSES = {"ratio": 2, "about": "value", "q": 0.05, "on_average": True}
+FOUND = {"keys": {"county": {"discover": {"delta": 1e-5}}}}
+TIMES = {"series": {"releases": 3}}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tolerance": MEMBERS},
+        {"tolerance": SURE},
+        {"tolerance": SURE | {"delta": 1e-6}},
+        {"tolerance": SURE | {"delta": 1e-6}} | TIMES,
+        {"tolerance": SURE | {"delta": 1e-6}, "mechanism": "gaussian"},
+        {"tolerance": {"ratio": 6, "confidence": 0.99, "delta": 1e-6}},
+        {"tolerance": SURE, "mechanism": "gaussian"} | TIMES,
+        {"tolerance": GUESSES},
+        {"tolerance": GUESSES | {"delta": 1e-6}},
+        {"tolerance": {"all": [MEMBERS, {"difference": 0.3}], "confidence": 0.99, "delta": 1e-5}},
+        {"tolerance": MEMBERS} | FOUND | TIMES,
+        {"tolerance": SURE} | FOUND,
+        {"tolerance": SURE, "mechanism": "gaussian"} | FOUND | TIMES,
+        {"tolerance": SURE | {"delta": 1e-4}} | FOUND | TIMES,
+        {"tolerance": GUESSES} | FOUND,
+        {"budget": {"epsilon": 1.0}} | FOUND | TIMES,
+        {"budget": {"epsilon": 1.0, "delta": 1e-6}},
+        {"budget": {"rho": 0.1}},
+        {"budget": {"rho": 0.1}} | FOUND | TIMES,
+    ],
+    ids=lambda more: json.dumps(more),
+)
+@pytest.mark.parametrize("how", ["command", "call"])
+def test_an_account_that_is_opened_as_the_dry_run_says_takes_the_release(
+    how: str, more: dict[str, Any], spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    """With a δ in the promise the command named the filter pure, which never changes."""
+    (counted,) = spec["statistics"]
+    counts = [counted | {"keys": more.get("keys", counted["keys"])}]
+    own = {key: value for key, value in more.items() if key != "keys"}
+    asked = {key: value for key, value in spec.items() if key != "budget"} | own
+    file = tmp_path / "spec.yaml"
+    file.write_text(json.dumps(asked | {"statistics": counts}), encoding="utf-8")
+    with pytest.raises(PolicyError) as refused:
+        release(file, data=people)
+    said = refused.value.on_the_command_line if how == "command" else str(refused.value)
+    if how == "command":
+        command = said[said.index("discreet ledger open") :].replace("NAME", "a")
+        with pytest.raises(SystemExit) as ended:
+            main(shlex.split(command)[1:])
+        assert not ended.value.code, command
+    else:
+        exec(said[said.index("from discreet.ledger import") :], {})  # noqa: S102
+    for _ in range(more.get("series", {}).get("releases", 1)):
+        release(file, data=people, confirm=True)
+
+
+def test_found_keys_under_a_promise_for_every_output_are_refused_before_an_account_is_opened(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    """The dry run priced them; the command that it named was refused."""
+    (counted,) = spec["statistics"]
+    asked = _promising(spec, MEMBERS | {"every_output": True}, statistics=[counted | FOUND])
+    with pytest.raises(SpecError, match=r"every output.*List the keys"):
+        _preview(asked, people, tmp_path)
+
+
+def test_a_delta_on_a_pure_account_asks_for_another_account(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    _opened(tmp_path, promise=SURE)
+    with pytest.raises(SpecError, match=r"never changes.*another account"):
+        _made(_promising(spec, SURE | {"delta": 1e-6}), people, tmp_path)
+
+
+@pytest.mark.parametrize("where", ["delta", "promise"])
+def test_a_pure_account_is_not_opened_with_a_delta(where: str, tmp_path: Path) -> None:
+    """The δ was dropped in silence."""
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    asked: dict[str, Any] = {"promise": SURE, "delta": 1e-6}
+    if where == "promise":
+        asked = {"promise": SURE | {"delta": 1e-6}}
+    who = {"approver": "a", "reason": "r"}
+    with pytest.raises(InputError, match="has no δ"):
+        ledger.open_account("people", filter="pure", **asked, **who)
+    flags = ["--ratio", "6", "--confidence", "0.99", "--delta", "1e-6", "--filter", "pure"]
+    words = ["--ledger", ledger.url, "--account", "people", "--approver", "a", "--reason", "r"]
+    with pytest.raises(SystemExit) as ended:
+        main(["ledger", "open", *words, *flags])
+    assert ended.value.code == 2
+    opened = ledger.open_account("people", **asked, **who)
+    assert opened.filter == "basic"
+    assert opened.cap is not None
+    assert opened.cap.to_dict()["delta"] == 1e-6
+
+
+def test_a_choice_with_a_delta_opens_an_account_that_has_it(tmp_path: Path) -> None:
+    chosen = choose(SURE, delta=1e-6)
+    ledger = Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}")
+    cap = ledger.open_account("people", promise=chosen, approver="a", reason="r").cap
+    assert cap is not None
+    assert cap.to_dict("down")["epsilon"] == pytest.approx(chosen.epsilon, rel=1e-9)
+
+
+def test_what_remains_is_what_the_cap_and_the_promises_leave(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    """After a grant the whole of it was told to remain, where the promise left nothing."""
+    ledger = _opened(tmp_path, promise=TWELVE_FROM_FIVE)
+    _made(_promising(spec, TWELVE_FROM_FIVE), people, tmp_path)
+    ledger.grant("people", add=PureDP(5.0), approver="a", reason="r")
+    found = _preview(spec, people, tmp_path)
+    assert found.remaining is not None
+    assert found.remaining["epsilon"] < 1e-9
+    account = ledger.account("people")
+    assert account.to_dict()["remaining"] == found.remaining
+    assert ledger.entries("people")[-1].to_dict()["remaining"] == found.remaining
+    (promise,) = account.promises
+    ledger.withdraw("people", promise, approver="a", reason="r")
+    freed = _preview(spec, people, tmp_path).remaining
+    assert freed is not None
+    assert freed["epsilon"] == pytest.approx(5.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate, combinations_with_replacement, pairwise, product
@@ -29,8 +28,10 @@ from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.planning import only_bounds, plan_of
 from discreet.releases.spec import Spec, load
 from discreet.releases.statistics import quantiles
-from discreet.releases.statistics.base import DRAWN, Noisy, Part
+from discreet.releases.statistics.base import DRAWN
 from discreet.releases.statistics.quantiles import Jointly, error
+from discreet.releases.statistics.values import Noisy, Part
+from discreet.statements.presenter import accuracy_lines
 from discreet.statements.tables import accuracy_text
 from soaking import examples, soaked
 
@@ -367,25 +368,32 @@ def test_an_interval_that_is_the_whole_of_the_bounds_is_said_to_tell_nothing() -
     assert not list(only_bounds(plan.spec, whole | {"interval_low": ["1"]}))
 
 
-def test_how_far_an_interval_reaches_is_told_before_it_is_paid_for() -> None:
-    """Of 200 ends no more than a tenth lie further away, whatever the values look like."""
-    rows = 10_000
-    spec = _spec(_asked(499, [0.5]), budget={"epsilon": 1.0})
-    plan = plan_of(spec, {"x": "integer"})
+@pytest.mark.parametrize("at", [[0.5], [i / 10 for i in range(1, 10)]], ids=["median", "deciles"])
+@pytest.mark.parametrize("rows", [1_000, pytest.param(10_000, marks=pytest.mark.soak)])
+def test_how_far_an_interval_reaches_is_told_before_it_is_paid_for(
+    at: list[float], rows: int
+) -> None:
+    """Where rows lie evenly it is told to a third; it was told up to 2.5 times too far.
+
+    Over 13 to 200 draws the mean was within 0.02 of what is told, and the standard deviation of a
+    mean of 64 medians, or of 11 times nine deciles, below 0.04: a third is passed with
+    probability < 1e-9.
+    """
+    plan = plan_of(_spec(_asked(rows - 1, at), budget={"epsilon": 1.0}), {"x": "integer"})
     (said,) = plan.accuracy()
-    assert [one["rows"] for one in said["interval_assumed"]] == [100, 1_000, 10_000]
-    assert "interval about ±" in accuracy_text(said)
-    beyond, widest = 0, 0.0
-    for values in ([n % 500 for n in range(rows)], [500 * n**3 // rows**3 for n in range(rows)]):
-        engine, below = DuckDB.of(pa.table({"x": values})), sorted(values)
-        for _ in range(50):
-            columns = draw(plan, engine).columns
-            low, high = (float(columns[name][0]) for name in ("interval_low", "interval_high"))
-            ends = rows / 2 - bisect_right(below, low), bisect_left(below, high) - rows / 2
-            beyond += sum(end > said["interval_ranks"] for end in ends)
-            widest = max(widest, *ends)
-    assert beyond <= 20
-    assert widest > said["interval_ranks"] / 5  # it does not say much too much either
+    told = {one["rows"]: one["rank_share"] * one["rows"] for one in said["interval_assumed"]}
+    assert list(told) == [100, 1_000, 10_000]
+    assert "the interval usually reaches ±" in accuracy_text(said)
+    assert " ranks in a group of a million rows; " in accuracy_text(said)
+    assert "wider where most values lie in a small part of the bounds" in accuracy_text(said)
+    assert said["interval_ranks"] == pytest.approx(told[10_000], rel=0.01)
+    engine, halves = DuckDB.of(pa.table({"x": list(range(rows))})), []
+    for _ in range(60 // len(at) + 5):
+        columns = draw(plan, engine).columns
+        ends = zip(columns["interval_low"], columns["interval_high"], strict=True)
+        halves += [(float(high) - float(low)) / 2 for low, high in ends]
+    seen = sum(halves) / len(halves)
+    assert told[rows] / 1.34 < seen < told[rows] * 1.34
 
 
 def test_a_median_that_few_rows_tie_at_is_found() -> None:
@@ -526,3 +534,29 @@ def test_the_width_of_an_interval_is_safe_and_not_far_from_exact(
     assert chances.sum() == pytest.approx(1, abs=1e-6)
     assert chances[places > width].sum() <= failure
     assert chances[places > 0.45 * width].sum() > failure
+
+
+def test_the_line_of_a_quantile_says_one_thing_after_the_other() -> None:
+    plan = plan_of(_spec(_asked(400, [0.5]), budget={"epsilon": 0.1}), {"x": "integer"})
+    (line, *_) = accuracy_lines(plan.to_dict() | {"cut": []})
+    first, *_ = line.split("; ")
+    assert first.startswith("quantiles_x_1: off by at most ")
+    assert line.split("; the interval usually reaches ±")[0].endswith(", with probability 0.95")
+
+
+def test_a_worst_case_in_ranks_points_to_where_the_usual_error_is_seen() -> None:
+    """Of 6,000 persons deciles were off by up to 3,908 ranks: twenty times the usual error."""
+
+    def told(*statistics: dict[str, Any], **more: Any) -> list[str]:
+        columns: Any = {"x": "integer", "person": "text"}
+        return [n for n in plan_of(_spec(*statistics, **more), columns).notes if "--twin" in n]
+
+    person = {"unit": "person", "column": "person", "rows": 2}
+    (line,) = told(_asked(name="tenths"), {"count": "rows"}, protect=person)
+    assert line.startswith("The error of “tenths” is told for the worst case")
+    assert "`discreet rehearse SPEC --twin FILE`" in line
+    assert not told({"count": "rows"}, protect=person)
+    assert not told(_asked())  # rehearse compares limits, and a record has none
+    features = {"x": {"max": "cost"}}
+    plain = {key: person[key] for key in ("unit", "column")}
+    assert not told(_asked(), protect=plain, per_unit=features)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -17,7 +20,13 @@ import discreet
 from discreet.cli import main
 from discreet.errors import InputError, PolicyError
 from discreet.ledger import Ledger
+from discreet.releases import checking
 from discreet.releases.checking import _best
+from discreet.releases.drawing import draw, measures_of
+from discreet.releases.engines import opened
+from discreet.releases.planning import plan_of
+from discreet.releases.spec import load
+from discreet.releases.statistics import quantiles
 from discreet.releases.statistics.base import KINDS
 from soaking import soaked
 
@@ -79,9 +88,9 @@ def test_rows_that_count_are_told_beside_the_limit_and_luck_beside_the_least(
 ) -> None:
     """Limits of 5 and 8 had the same errors, and the luckier of two medians was called best."""
     (tmp_path / "twin.csv").write_text("person,x,g\n" + "1,1,a\n1,2,a\n2,3,b\n")
-    median = {"median": "x", "bounds": [0, 10], "resolution": 1}
+    single = {"quantile": "x", "at": 0.5, "bounds": [0, 10], "resolution": 1}
     grouped = {"count": "rows", "by": ["g"], "keys": {"g": ["a", "b"]}}
-    spec = _spec({"count": "rows"}, median, grouped, rows=2, rows_per_group=2)
+    spec = _spec({"count": "rows"}, single, grouped, rows=2, rows_per_group=2)
     (tmp_path / "s.yaml").write_text(json.dumps(spec))
     words = [str(tmp_path / "s.yaml"), "--twin", str(tmp_path / "twin.csv"), "--limit", "3"]
     with pytest.raises(SystemExit):
@@ -89,7 +98,102 @@ def test_rows_that_count_are_told_beside_the_limit_and_luck_beside_the_least(
     out = capsys.readouterr().out
     assert re.search(r"^ *2 +2 +count_rows_1 .*<- its least$", out, re.M)
     assert re.search(r"^ *3 +2 +count_rows_1 ", out, re.M)
-    assert re.search(r"median_x_2 .*<- its least in 3 draws, in part by luck$", out, re.M)
+    assert re.search(r"quantile_x_2 .*<- its least in 3 draws, in part by luck$", out, re.M)
+
+
+def test_other_limits_of_groups_are_tried_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With groups: 1 every limit of rows left out the same rows, and groups was never named."""
+    # Of 300 people each second one has a row in each of two bands, the others two in one.
+    rows = [(i, "ab"[j * (i % 2)]) for i in range(300) for j in range(2)]
+    lines = "".join(f"{person},{band}\n" for person, band in rows)
+    (tmp_path / "twin.csv").write_text(f"person,g\n{lines}")
+    keys = {"by": ["g"], "keys": {"g": ["a", "b", "c", "d", "e"]}}
+    spec = _spec({"count": "units", **keys}, rows=2, groups=1)
+    (tmp_path / "s.yaml").write_text(json.dumps(spec))
+    found = discreet.rehearse(tmp_path / "s.yaml", tmp_path / "twin.csv", repeats=1)
+    told = {row["groups"]: row for row in found.by_groups}
+    # Nobody touches three. Of 150 people one of two bands is drawn: 75 ± 6 are missing in each.
+    assert (found.groups, list(told)) == (1, [1, 2])
+    assert told[1]["bias"] == pytest.approx(math.sqrt(2 / 5) * 75, rel=0.2)
+    assert told[2]["bias"] == 0
+    assert found.recommended_together == {"groups": 2, "rows": 2}
+    with pytest.raises(SystemExit):
+        main(["rehearse", str(tmp_path / "s.yaml"), "--twin", str(tmp_path / "twin.csv")])
+    out = capsys.readouterr().out
+    assert "groups: 2, rows: 2. The spec has groups: 1, rows: 2." in out
+    # Without a limit of groups, or where no other does anything else, none are tried.
+    assert not discreet.rehearse(_spec({"count": "rows"}, groups=1), TWIN, repeats=1).by_groups
+    free = spec | {"protect": {"unit": "person", "column": "person", "rows": 2}}
+    assert discreet.rehearse(free, tmp_path / "twin.csv", repeats=1).recommended_together == {}
+    # The spec's own is told, however many it allows.
+    many = discreet.rehearse(
+        spec, tmp_path / "twin.csv", limits=[9], repeats=1, changes={"protect.groups": 4}
+    )
+    assert list(dict.fromkeys(row["groups"] for row in many.by_groups)) == [1, 2, 4]
+
+
+def test_the_pair_of_limits_that_is_told_to_do_as_well_is_the_one_that_the_spec_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """groups: 2 with the best rows did as well as the best pair, and was told with the spec's."""
+    lines = "".join(f"{person},{'ab'[person % 2]}\n" for person in range(300))
+    (tmp_path / "twin.csv").write_text(f"person,g\n{lines}")
+    twin, keys = tmp_path / "twin.csv", {"by": ["g"], "keys": {"g": ["a", "b", "c"]}}
+    spec = _spec({"count": "units", **keys}, {"count": "rows"}, rows=4, groups=2)
+    (tmp_path / "s.yaml").write_text(json.dumps(spec))
+    known = checking._best
+
+    def with_chance(rows: Any, tried: Any, draws: Any) -> list[Any]:
+        """Find that (1, 1) and (2, 1) are about even, as draws do that differ by chance."""
+        best = known(rows, tried, draws)
+        return [*best, *({(1, 1), (2, 1)} & {*tried} - {*best})]
+
+    monkeypatch.setattr(checking, "_best", with_chance)
+    with pytest.raises(SystemExit):
+        main(["rehearse", str(tmp_path / "s.yaml"), "--twin", str(twin), "--limit", "1"])
+    out = capsys.readouterr().out
+    best = "of groups and rows together: groups: 1, rows: 1. The spec has groups: 2, rows: 4."
+    assert best in out
+    assert "by chance or because they do the same: groups: 1 with rows: 1; groups: 2 with" in out
+
+
+def test_values_that_are_chosen_at_once_are_simulated_by_their_law(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten draws of nine deciles doubled the noise of a table, by the luck of one draw.
+
+    By Hoeffding, a share of 1,500 draws is within 0.089 of its chance but for 10^-10, one of 600
+    within 0.141.
+    """
+    monkeypatch.setattr(quantiles, "_OF_SIZE", 1)
+    at = {"of": "x", "at": [0.3, 0.7], "bounds": [0, 4], "resolution": 1}
+    people = pa.table({"person": range(40), "x": [float(i % 5 * (i % 3 > 0)) for i in range(40)]})
+    spec = _spec({"quantiles": at}, epsilon=1.5, rows=1)
+    engine: Any = checking._Remembering(opened("real.csv", Path, people, spec))
+    plan = plan_of(load(spec, folder="."), engine.columns)
+    (planned,) = plan.statistics
+    statistic, calls = planned.statistic, plan.calls(planned.name)
+    tallied = measures_of(plan, engine, [planned])[statistic.measure_name("leaves")]
+    told = statistic.simulated(tallied, calls, 0.95, 1500, np.random.default_rng(1))
+    simulated = Counter(tuple(float(one.value) for one in cell) for (cell,) in told)
+    drawn = Counter(tuple(map(float, draw(plan, engine).columns["value"])) for _ in range(600))
+    assert len(drawn) > 4
+    for values in simulated | drawn:
+        assert abs(simulated[values] / 1500 - drawn[values] / 600) < 0.23
+
+
+def test_luck_is_told_where_draws_are_far_apart() -> None:
+    """Two limits of ten draws each, of which one draw was off by a hundred times the others."""
+    rows = [
+        {"limit": limit, "statistic": "best", "bias": 0.0, "noise": error, "error": error}
+        | {"drawn": True, "luck": luck}
+        for limit, error, luck in ((1, 8.0, 0.5), (2, 3.0, 0.1))
+    ]
+    assert sorted(_best(rows, [1, 2], {"best": 100})) == [1, 2]
+    near = [row | {"luck": 0.1} for row in rows]
+    assert _best(near, [1, 2], {"best": 100}) == [2]
 
 
 def test_limits_that_do_the_same_are_tried_once(
@@ -244,3 +348,149 @@ def test_a_spec_without_a_budget_takes_one_for_the_run() -> None:
         discreet.rehearse(spec, TWIN, limits=[1])
     found = discreet.rehearse(spec, TWIN, limits=[1], changes={"budget.epsilon": 1})
     assert found.rows == discreet.rehearse(_spec({"count": "rows"}), TWIN, limits=[1]).rows
+
+
+def test_the_noise_of_a_mean_is_that_of_its_law() -> None:
+    """Ten draws told half the noise, and another number for the same limit elsewhere."""
+    keys = {"by": ["g"], "keys": {"g": ["a", "b"]}}
+    twin = TWIN.append_column("g", [["ab"[(i // 4 + j) % 2] for j, i in enumerate(PEOPLE)]])
+    mean = {"mean": "x", "bounds": [0, 40], "resolution": 1, **keys}
+    spec = _spec(mean, {"variance": "x", "bounds": [0, 40], "resolution": 1}, groups=2, epsilon=9)
+    found, again = (discreet.rehearse(spec, twin, limits=[1, 2], repeats=1) for _ in range(2))
+    for row, same in zip(found.rows, again.rows, strict=True):
+        assert not row["drawn"]
+        assert row["noise"] == pytest.approx(same["noise"], rel=0.1)  # other rows are kept
+        assert row["error"] == pytest.approx(math.hypot(row["bias"], row["noise"]))
+    # N − θM over n: all values are 10, that is θ = −10 from the middle; ε is 1.8 for each call.
+    plain = discreet.rehearse(_spec(mean, epsilon=9), twin, limits=[4], repeats=1)
+    calls = discreet.check(_spec(mean, epsilon=9, rows=4)).plan.calls("mean_x_1")
+    sizes = [sum(1 for g in twin["g"].to_pylist() if g == key) for key in "ab"]
+    noise = math.hypot(calls["sum"].sd, 10 * calls["count"].sd)
+    law = math.sqrt(sum((noise / n) ** 2 for n in sizes) / 2)
+    (told,) = (row["noise"] for row in plain.rows if row["limit"] == 4)
+    assert told == pytest.approx(law, rel=0.15)
+    # What is shown in both tables is the same.
+    rows = {(row["limit"], row["statistic"]): row for row in found.rows}
+    beside = [row for row in found.by_groups if row["groups"] == 2 or row["limit"] == 1]
+    assert beside
+    for row in beside:
+        assert {k: row[k] for k in ("bias", "noise", "error")} == {
+            k: rows[row["limit"], row["statistic"]][k] for k in ("bias", "noise", "error")
+        }
+
+
+def _said(
+    spec: dict[str, Any], folder: Path, capsys: pytest.CaptureFixture[str], *more: str
+) -> str:
+    (folder / "s.yaml").write_text(json.dumps(spec))
+    with pytest.raises(SystemExit):
+        main(["rehearse", str(folder / "s.yaml"), "--twin", str(folder / "twin.csv"), *more])
+    said = capsys.readouterr()
+    return said.out + said.err
+
+
+def test_the_least_of_the_table_is_named_beside_a_spec_that_is_about_as_good(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "twin.csv").write_text("person,x\n" + "1,1\n1,2\n2,3\n")
+    spec = _spec({"count": "rows"})
+    monkeypatch.setattr("discreet.releases.checking._best", lambda rows, tried, draws: [1, 2])
+    out = _said(spec, tmp_path, capsys, "--limit", "1")
+    assert "Least error on the twin: rows: 1. The spec's rows: 2 is about as good." in out
+    assert "bias: what limits and bounds leave out; noise: " in out
+    monkeypatch.undo()
+    out = _said(_spec({"count": "rows"}, rows={"choose": [1, 3, 7]}), tmp_path, capsys)
+    assert "The spec lets the release choose rows among 1, 3, 7." in out
+    assert "The spec has" not in out
+    assert re.search(r"^ *3 +3 +count_rows_1 ", out, re.M)
+
+
+def test_a_twin_is_read_as_the_source_is_and_needs_what_the_spec_uses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = {"path": "real.csv", "delimiter": ";", "types": {"person": "text", "day": "date"}}
+    spec = _spec({"count": "rows"}) | {"source": source}
+    (tmp_path / "twin.csv").write_text("person,x\n" + "1,1\n1,2\n2,3\n")
+    out = _said(spec, tmp_path, capsys)
+    assert "the twin has no column 'person'" in out
+    assert "delimiter is taken to be ';'" in out
+    assert "--set 'source.delimiter=\",\"'" in out
+    # The column `day` is declared, and not used.
+    assert "Least error" in _said(spec, tmp_path, capsys, "--set", 'source.delimiter=","')
+    with pytest.raises(InputError, match="the twin has no column 'person'"):
+        discreet.rehearse(spec, pa.table({"other": [1, 2]}))
+
+
+def hospital() -> tuple[dict[str, Any], pa.Table]:
+    """A mean whose noise depends on the limit, and a share of units, which no limit touches."""
+    chance = random.Random(3)  # noqa: S311 - an invented file
+    rows = [
+        (i, int(chance.expovariate(1) * rate), int(chance.random() < 0.09))
+        for i in range(1500)
+        for rate in [chance.gammavariate(0.6, 5)]
+        for _ in range(chance.choice([1, 2, 3, 4, 5, 5]))
+    ]
+    twin = pa.table(
+        dict(zip(("person", "x", "stays"), map(list, zip(*rows, strict=True)), strict=True))
+    )
+    units = {"count": "units", "name": "units"}
+    share = {"of": {**units, "where": "stays > 0", "name": "stayed"}, "among": units}
+    statistics = [
+        {"mean": "x", "bounds": [0, 30], "resolution": 1, "name": "mean"},
+        {"share": share, "name": "share"},
+    ]
+    return _spec(*statistics, epsilon=0.64, rows=5, groups=1), twin
+
+
+def test_what_no_limit_touches_has_the_same_figures_at_each_and_moves_no_verdict() -> None:
+    """Ten draws of a share recommended 1, 3 or 5 rows by luck, while the mean's noise was known."""
+    spec, twin = hospital()
+    found = discreet.rehearse(spec, twin, limits=[1, 3, 5])
+    assert not any(row["drawn"] for row in found.rows)
+    for name in ("units", "stayed", "share"):
+        (_,) = {(row["noise"], row["error"]) for row in found.rows if row["statistic"] == name}
+    alone = discreet.rehearse(spec | {"statistics": spec["statistics"][1:]}, twin, limits=[1, 3])
+    assert alone.recommended == 5
+    # Fieller: near a share of s of n units the noise is √(1 + s²)·sd/n.
+    (noise,) = {row["noise"] for row in found.rows if row["statistic"] == "share"}
+    calls = discreet.check(spec).plan.calls("units")
+    stayed = len(
+        {p for p, s in zip(*(twin[c].to_pylist() for c in ("person", "stays")), strict=True) if s}
+    )
+    law = math.hypot(1, stayed / 1500) * calls["count"].sd / 1500
+    assert noise == pytest.approx(law, rel=0.1)
+
+
+def test_noise_that_is_known_to_differ_is_not_put_down_to_draws() -> None:
+    """Draws that differ by chance decide nothing beside errors that are known."""
+    rows = [
+        {"limit": limit, "statistic": name, "bias": 0.0, "noise": error, "error": error}
+        | {"drawn": name == "median"}
+        for limit, errors in {1: (0.175, 1.3), 3: (0.211, 1.0), 5: (0.265, 1.1)}.items()
+        for name, error in zip(("mean", "median"), errors, strict=True)
+    ]
+    assert _best(rows, [1, 3, 5], {"mean": 10, "median": 10}) == [1]
+    # How far the choice of the rows that count moves an error is chance, too.
+    loose = [row | ({"luck": 0.1} if row["statistic"] == "mean" else {}) for row in rows]
+    assert _best(loose, [1, 3, 5], {"mean": 10, "median": 10}) == [1, 3]
+
+
+def test_the_rows_that_count_are_chosen_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bias of one choice was told, and two runs recommended different limits."""
+    spec, twin = hospital()
+    means: list[float] = []
+
+    def seen(*given: Any) -> Any:
+        found = exact(*given)
+        means.extend(value for value, _ in found["mean"].values())
+        return found
+
+    exact = checking._exact
+    monkeypatch.setattr(checking, "_exact", seen)
+    found = discreet.rehearse(spec, twin, limits=[1], changes={"protect.rows": 1})
+    true, *drawn = means
+    assert len({*drawn}) > 1
+    assert len(drawn) == 5
+    (bias,) = {row["bias"] for row in found.rows if row["statistic"] == "mean"}
+    assert bias == pytest.approx(math.sqrt(sum((one - true) ** 2 for one in drawn) / 5))
+    assert all("luck" not in row for row in found.rows)

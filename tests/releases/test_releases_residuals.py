@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.releases.adding_up import SPARE, excess, fits, squared_change
-from discreet.releases.statistics.base import Noisy
+from discreet.releases.statistics.values import Noisy
 from soaking import examples
 
 
@@ -271,7 +271,7 @@ def test_intervals_of_residuals_cover_as_stated(margins: Any) -> None:
         sigma = float(call.law.sigma)
         points = np.arange(-math.ceil(12 * sigma), math.ceil(12 * sigma) + 1)
         weights = np.exp(-(points**2) / (2 * sigma**2))
-        cells = len(statistic.design.counted(statistic._margin[name], NOWHERE, []))
+        cells = len(statistic.design.counted(statistic.margin_of[name], NOWHERE, []))
         laws[name] = (points, weights / weights.sum(), cells, call.law)
     covered = []
     for _ in range(200):

@@ -436,6 +436,15 @@ def test_a_public_table_may_lie_beside_the_protected_one(tmp_path: Path) -> None
             "view lands as select * from regions",
         ):
             connection.execute(f"create {query}")
+        connection.execute("create schema ops")
+        for query in (
+            "table ops.visits as select * from regions",
+            "table ops.again as select * from visits",
+            "view ops.seen as select region, 'n' as land from main.visits",
+            "view ops.afar as select region, 'n' as land from ops.seen",
+            "view elsewhere as select region, land from ops.visits",
+        ):
+            connection.execute(f"create {query}")
     shutil.copy(tmp_path / "data.db", tmp_path / "copy.db")
     keyed = {"count": "rows", "by": ["land"], "keys": {"land": ["n", "s"]}}
 
@@ -444,9 +453,12 @@ def test_a_public_table_may_lie_beside_the_protected_one(tmp_path: Path) -> None
         asked = _spec(keyed, source=f"duckdb:///data.db?table={source}", join=join)
         return release(asked, folder=tmp_path, dry_run=True)
 
-    for table, file in itertools.product(("regions", "lands"), ("data.db", "copy.db")):
+    public = ("regions", "lands", "main.regions", "ops.visits")
+    for table, file in itertools.product(public, ("data.db", "copy.db")):
         assert joined_with(table, file=file).spent["epsilon"] == 1000
     refused = [(t, "visits", "data.db") for t in ("visits", "VISITS", "again", "seen", "afar")]
+    refused += [(t, "visits", "data.db") for t in ("main.visits", "ops.again", "ops.afar")]
+    refused += [("visits", "main.visits", "data.db"), ("Ops.Again", "visits", "copy.db")]
     refused += [("visits", "visits", "copy.db"), ("again", "visits", "copy.db")]
     refused += [("visits", "seen", "data.db"), ("again", "seen", "data.db")]
     for one in refused:
@@ -736,3 +748,91 @@ def test_bounds_that_no_resolution_fits_are_refused(bounds: list[float]) -> None
     summed = {"total": {"sum": "cost", "bounds": bounds}}
     with pytest.raises(SpecError, match="resolution"):
         load(_spec(protect=PERSON, per_unit=summed))
+
+
+OF_UNITS: dict[str, Any] = {"per_unit": {"ill": {"any": "age > 17"}}, "protect": PERSON}
+LATE = {"count": "rows", "name": "late", "where": "cost > 60"}
+TAKEN = {"source": "c.csv", "by": "diagnosis", "public": True, "columns": ["part"]}
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (
+            {**OF_UNITS, "statistics": [LATE]},
+            "late.where: cost > 60 (at character 1): 'cost' is a column of the rows before "
+            "per_unit; after it there is one row for each unit, with the columns person, ill",
+        ),
+        ({**OF_UNITS, "statistics": [LATE]}, "another spec without per_unit, on the same account"),
+        (
+            {
+                **OF_UNITS,
+                "statistics": [{"mean": "cost", "bounds": [0, 9], "resolution": 1, "name": "m"}],
+            },
+            "statistic 'm': 'cost' is a column of the rows before per_unit",
+        ),
+        (
+            {
+                **OF_UNITS,
+                "let": {"half": "cost / 2"},
+                "statistics": [{**LATE, "where": "half > 1"}],
+            },
+            "'half' is a column of the rows before per_unit",
+        ),
+        (
+            {**OF_UNITS, "let": {"both": "ill and cost > 1"}},
+            "let.both: ill and cost > 1 (at character 9): 'cost' is a column of the rows before",
+        ),
+        (
+            {
+                **OF_UNITS,
+                "statistics": [{"count": "rows", "by": ["sick"], "keys": {"sick": ["a"]}}],
+            },
+            "there is no column 'sick'; after per_unit there is one row for each unit",
+        ),
+        ({**OF_UNITS, "where": "ill"}, "where: ill (at character 1): 'ill' is made by per_unit"),
+        (
+            {**OF_UNITS, "where": "well", "let": {"well": "not ill"}},
+            "'well' is made by let, but not before this",
+        ),
+        (
+            {"let": {"a": "b + 1", "b": "cost / 2"}},
+            "let.a: b + 1 (at character 1): 'b' is made by let, but not before this",
+        ),
+        (
+            {"join": TAKEN, "where": "size > 3"},
+            "no column 'size', since join does not take it from 'c.csv'. "
+            "Add it: columns: [part, size]",
+        ),
+        (
+            {
+                "join": TAKEN,
+                "statistics": [{"mean": "size", "bounds": [0, 9], "resolution": 1, "name": "m"}],
+            },
+            "statistic 'm': there is no column 'size', since join does not take it",
+        ),
+        (
+            {"join": {**TAKEN, "by": "place"}, "let": {"place": "diagnosis"}},
+            "join: 'place' is made by let or per_unit, which come after join",
+        ),
+    ],
+)
+def test_a_column_that_is_elsewhere_is_not_said_to_be_nowhere(
+    changes: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    (tmp_path / "c.csv").write_text("diagnosis,place,part,size\nC18,a,p,3\nx,b,q,4\n")
+    columns: Any = {"person": "text", "age": "number", "cost": "number", "diagnosis": "text"}
+    spec = _spec(**{"statistics": [{"count": "rows"}]} | changes)
+    for refuse in (
+        lambda: release(spec, data=VISITS, folder=tmp_path, dry_run=True),
+        lambda: check(spec, columns=columns, folder=tmp_path),
+    ):
+        with pytest.raises(DiscreetError) as told:
+            refuse()
+        assert told.value.exit_code == 2
+        assert why in str(told.value)
+
+
+def test_limits_beside_features_are_refused_with_the_way_out() -> None:
+    with pytest.raises(SpecError, match="another spec without per_unit, on the same account"):
+        load(_spec(per_unit={"n": "count"}, protect=PERSON | {"rows": 20}))

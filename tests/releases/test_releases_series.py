@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import shlex
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
+import discreet
 from discreet.cli import release as release_command
 from discreet.errors import BudgetExceeded, DataError, InputError, PolicyError
 from discreet.guarantees import PureDP
@@ -65,12 +67,23 @@ def test_the_same_key_finds_the_stored_release_and_draws_nothing(
         assert (again.spent, again.remaining) == (first.spent, first.remaining)
         assert again.to_dict()["repeated"] is True
         assert again.to_dict()["accuracy"] == first.to_dict()["accuracy"]
+        # A job does with it what it did with the release.
+        assert again.table == first.table
+        assert again.to_pandas().equals(first.to_pandas())
+        assert again._repr_html_().count("<tr") == first._repr_html_().count("<tr")
+        assert again.series == first.series
+        assert (again.promise, again.unit_name) == (first.promise, first.unit_name)
+        beliefs = [discreet.explain(one, 0.3).posterior for one in (first, again)]
+        assert beliefs[1].upper == pytest.approx(beliefs[0].upper)
+        told = [one.to_dict() | {"repeated": None} for one in (first, again)]
+        assert told[0] == told[1]
     assert ledger.head == head
     assert "nothing was drawn and nothing charged" in said[-1]
     second = run(plan_id=plan, key="2026-02")
     assert second.release_id != first.release_id
     assert shown(tmp_path / "out") == {first.release_id, second.release_id}
     assert "\n" not in repr(again)
+    assert again.report().files
 
 
 @pytest.mark.parametrize("planned", [True, False])
@@ -609,6 +622,12 @@ def test_a_ledger_behind_its_stored_releases_is_refused(
         run()
     assert len(ledger.restore(approver="a", reason="b", output=tmp_path / "out")) == 1
     run()
+
+
+def test_a_preview_takes_what_a_release_takes() -> None:
+    """All but what only a run needs."""
+    taken = [set(inspect.signature(verb).parameters) for verb in (release, discreet.preview)]
+    assert taken[0] - taken[1] == {"dry_run", "say", "progress", "before_charge", "who"}
 
 
 def test_next_alone_takes_the_only_plan_with_a_free_slot(

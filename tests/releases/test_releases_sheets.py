@@ -52,6 +52,24 @@ SAID: dict[str, Any] = {
 }
 
 
+OWN = {
+    "county": {"name": "County", "keys": {"north": "North"}},
+    "age": {"keys": {"old": "Old people"}},
+    "north": "nobody",
+    "young": "Young people",
+}
+
+
+def test_a_column_has_labels_of_its_own_for_keys_that_others_have() -> None:
+    """Texts by key alone called the 1 of one column by the name of another column's 1."""
+    said = SAID | {"spec": {"labels": OWN}}
+    assert tidy(said).header[1:3] == ("County", "age")
+    assert tidy(said).rows[1][:3] == ("visits", "North", "Old people")
+    shown = wide(said, statistic="visits")
+    assert shown.header == ("statistic", "County", "Young people", "Old people")
+    assert [row[1] for row in shown.rows] == ["North", "(all)"]
+
+
 def cells_of(book: bytes, number: int) -> dict[str, tuple[str, str, bool]]:
     """The cells of a sheet: the kind, the text, and whether it is bold (odd styles are)."""
     with zipfile.ZipFile(io.BytesIO(book)) as archive:
@@ -226,19 +244,19 @@ def test_a_value_that_tells_nothing_is_marked_in_every_table() -> None:
     found = wide(MEANS, "sex")
     assert found.header == ("statistic", "region", "note", "f", "m")
     assert [row[2] for row in found.shown] == [
-        *(None, None), "tells nothing: f", "tells nothing: f"
+        *(None, None), "interval tells nothing: f", "interval tells nothing: f"
     ]  # fmt: skip
-    assert [row[3] for row in tidy(MEANS).rows].count("tells nothing") == 2
+    assert [row[3] for row in tidy(MEANS).rows].count("interval tells nothing") == 2
     assert wide(MEANS, "sex", statistic="n").header == ("statistic", "f", "m")
-    assert b"m;west;tells nothing: f;0,000;46,933" in spreadsheet_csv(found, ";", ",")
+    assert b"m;west;interval tells nothing: f;0,000;46,933" in spreadsheet_csv(found, ";", ",")
     told = {"purpose": "p", "release_id": "x", "made": "t", "unit_name": "one person"}
     told |= {"spent": {"epsilon": 1}, "interval": 0.9, "explanations": {}, "cut": []}
-    lines = [text for what, text in notes(MEANS | told).rows if what == "Tells nothing"]
+    lines = [text for what, text in notes(MEANS | told).rows if what == "Interval tells nothing"]
     assert len(lines) == 2
     assert "m: 1 value has the interval from 0 to 100" in str(lines[0])
     book = release_workbook(MEANS | told, "sex")
-    assert cells_of(book, 2)["C5"] == ("inlineStr", "tells nothing: f", False)
-    assert "tells nothing" in {text for _, text, _ in cells_of(book, 1).values()}
+    assert cells_of(book, 2)["C5"] == ("inlineStr", "interval tells nothing: f", False)
+    assert "interval tells nothing" in {text for _, text, _ in cells_of(book, 1).values()}
 
 
 def test_numbers_of_a_statistic_are_shown_with_as_many_decimals() -> None:
@@ -276,6 +294,26 @@ def test_csv_for_spreadsheets_has_a_mark_and_the_signs_that_are_asked_for() -> N
     for separator, decimal in ((",", ","), ("|", "."), (";", "·")):
         with pytest.raises(InputError, match="do not go together"):
             spreadsheet_csv(wide(SAID), separator, decimal)
+
+
+def test_shares_of_quantiles_are_numbers_in_spreadsheets_too() -> None:
+    """They kept a decimal point beside values with a comma, and were texts in workbooks."""
+    assert b"deciles;;0,1;30\r\n" in spreadsheet_csv(tidy(MIXED), ";", ",")
+    assert b"deciles;0,9;;;90\r\n" in spreadsheet_csv(wide(MIXED), ";", ",")
+    apart = spreadsheet_csv(wide(MIXED, statistic="deciles"), ";", ",")
+    assert apart.decode("utf-8-sig") == "statistic;0,1;0,9\r\ndeciles;30;90\r\n"
+    assert b"deciles,,0.1,30\r\n" in spreadsheet_csv(tidy(MIXED))
+    book = workbook([tidy(MIXED), wide(MIXED)])
+    assert cells_of(book, 1)["C4"][:2] == ("n", "0.1")
+    assert cells_of(book, 2)["B4"][:2] == ("n", "0.9")
+    labelled = MIXED | {"spec": {"labels": {"0.1": "one in ten", "at": "share"}}}
+    assert b"deciles;;one in ten;30\r\ndeciles;;0,9;90\r\n" in spreadsheet_csv(
+        tidy(labelled), ";", ","
+    )
+    assert cells_of(workbook([tidy(labelled)]), 1)["C4"][:2] == ("inlineStr", "one in ten")
+    groups = {"statistic": ["n", "n"], "at": ["0.5", "1.5 km"], "value": ["1", "2"]}
+    assert b"n;0.5;1\r\n" in spreadsheet_csv(tidy({"table": groups}), ";", ",")
+    assert cells_of(workbook([tidy({"table": groups})]), 1)["B2"][:2] == ("inlineStr", "0.5")
 
 
 def test_notes_say_what_is_protected_and_what_intervals_leave_out(

@@ -17,6 +17,7 @@ import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ from discreet.cli import main as discreet
 from discreet.errors import DataError, DiscreetError, InputError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
-from discreet.releases import release
+from discreet.releases import Preview, release
 from discreet.releases.checking import check, columns_in, proposed_source
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import opened, sql
@@ -127,6 +128,70 @@ def test_a_dry_run_says_which_columns_are_taken_for_numbers(tmp_path: Path) -> N
     assert declared.warnings == ()  # type: ignore[union-attr]
 
 
+def _dry(tmp_path: Path, **more: Any) -> Preview:
+    found = release(_spec(**more), folder=tmp_path, dry_run=True)
+    assert isinstance(found, Preview)
+    return found
+
+
+@pytest.mark.parametrize("columns", [{}, {"columns": ["paid"]}])
+def test_a_column_of_a_joined_file_is_declared_there(
+    columns: dict[str, Any], tmp_path: Path
+) -> None:
+    """The line to write named the source of the spec, which has no such column."""
+    (tmp_path / "visits.csv").write_text("person,cost\na,1\n")
+    (tmp_path / "bills.csv").write_text("person,paid\na,1\n")
+    _account(tmp_path)
+    table = {"by": ["person"], "rows": 1, **columns}
+    paid = {"statistics": [{"sum": "paid", "bounds": [0, 9], "resolution": 1}]}
+    (warning,) = _dry(tmp_path, join={"source": "bills.csv", **table}, **paid).warnings
+    line = "join: {source: {path: bills.csv, types: {paid: number}}}"
+    assert f"write {line}." in warning
+    declared = yaml.safe_load(line)["join"] | table
+    assert _dry(tmp_path, join=declared, **paid).warnings == ()
+
+
+def test_all_columns_that_formulas_read_are_in_one_warning(tmp_path: Path) -> None:
+    """Each had three lines of its own."""
+    (tmp_path / "visits.csv").write_text("person,cost,age,ill\na,1,2,true\n")
+    _account(tmp_path)
+    more = {
+        "let": {"group": "if(age is null or cost > 2 and age > 3 and ill, 'a', 'b')"},
+        "where": "cost is not null",
+        "statistics": [{"count": "rows", "by": ["group"]}],
+    }
+    (warning,) = _dry(tmp_path, **more).warnings
+    line = re.search(r"write (source: .*\}\}),", warning)
+    assert line is not None
+    types = yaml.safe_load(line[1])["source"]["types"]
+    assert types == {"cost": "number", "age": "number", "ill": "boolean"}
+    declared = {"path": "visits.csv", "types": types}
+    assert _dry(tmp_path, **more, source=declared).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("where", "other", "told"),
+    [
+        ("cost is not null", "cost is not null and cost > 0", False),
+        ("cost is not null", None, True),
+        ("cost > 0", "cost is not null", True),
+    ],
+)
+def test_rows_that_every_statistic_leaves_out_are_not_told_of(
+    where: str, other: str | None, *, told: bool, tmp_path: Path
+) -> None:
+    """It advised a `where` that the statistic had."""
+    (tmp_path / "visits.csv").write_text("person,cost\na,1\n")
+    _account(tmp_path)
+    second = {"count": "units", "by": ["group"]} | ({} if other is None else {"where": other})
+    found = _dry(
+        tmp_path,
+        let={"group": "if(cost > 2, 'a', 'b')"},
+        statistics=[{"count": "rows", "by": ["group"], "where": where}, second],
+    )
+    assert any("To leave such rows out" in note for note in found.notes) is told
+
+
 NINE: dict[str, Any] = {"bounds": [0, 9], "resolution": 1}
 
 
@@ -146,7 +211,8 @@ def test_a_dry_run_says_as_what_formulas_read_columns(tmp_path: Path) -> None:
     ):
         spec = _spec(**{"statistics": [{"count": "rows"}]} | changes)
         told = release(spec, folder=tmp_path, dry_run=True).warnings  # type: ignore[union-attr]
-        assert [one.split()[1] for one in told] == read, changes
+        (named,) = (one.split(" ha", 1)[0] for one in told)
+        assert re.findall(r"'\w+'", named) == read, changes
         assert check(spec, folder=tmp_path).plan.warnings == told
         types = {"age": "integer", "day": "date", "cost": "number", "ok": "boolean"}
         source = {"path": "visits.csv", "types": types | {"fee": "number"}}

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 from discreet.errors import SpecError
 from discreet.guarantees import ZCDP, Guarantee, PureDP
+from discreet.laws import DiscreteGaussian, Geometric, WholeNoise
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import KeySet
 from discreet.releases.pricing import Asked, price
 from discreet.releases.spec import load
 from discreet.releases.statistics import Statistic
-from discreet.releases.statistics.base import Noisy, Part, Result, plain_rows
+from discreet.releases.statistics.values import Answer, Noisy, Part, Result, plain_rows
 from discreet.releases.tables import NumberColumn, decimal_text, table_of
 from discreet.statements.tables import accuracy_text
 from soaking import examples
@@ -127,7 +128,7 @@ def test_randomized_answers_give_back_what_was_true() -> None:
     assert yes.low is not None
     assert yes.high is not None
     assert yes.high - 30 == 30 - yes.low
-    assert float(yes.high - 30) == pytest.approx(1.959964 * math.sqrt(25) / 0.5, rel=1e-5)
+    assert float(yes.high - 30) == pytest.approx((1.959964 * math.sqrt(25) + 0.5) / 0.5, rel=1e-5)
 
 
 def test_the_interval_of_randomized_answers_holds_as_often_as_it_says() -> None:
@@ -149,6 +150,35 @@ def test_the_interval_of_randomized_answers_holds_as_often_as_it_says() -> None:
         assert first.high is not None
         missed += not first.low <= 120 <= first.high
     assert missed <= 100
+
+
+@pytest.mark.parametrize("interval", [0.5, 0.8, 0.95, 0.99])
+@pytest.mark.parametrize("law", [Geometric.of_scale(0.3), DiscreteGaussian.of_scale(0.6)])
+@pytest.mark.parametrize("keep", [0.55, 0.7, 0.98])
+def test_the_interval_of_few_randomized_answers_covers_by_enumeration(
+    interval: float, law: WholeNoise, keep: float
+) -> None:
+    """All coins and all noise above 1e-6, for 0 to 14 people and every share of them.
+
+    The normal interval covered 86 % of one person's answers for a stated 95 %.
+    """
+    asked = _statistic(randomized="a", answers=["x", "y"], keep=keep)
+    noise = [(n, math.exp(law.log_density(n))) for n in range(-12, 13)]
+    noise = [(n, p) for n, p in noise if p > 1e-6]
+    both = [(n, m, p * q) for (n, p), (m, q) in product(noise, noise)]
+    for people in (0, 1, 2, 5, 14):
+        given = [(a + n, people - a + m) for a in range(people + 1) for n, m, _ in both]
+        values = Noisy([number for pair in given for number in pair], 0, law.sd or 0.0, law)
+        ends = [(one[0].low, one[0].high) for one in asked.rows({"count": values}, interval)]
+        for true in {0, people // 2, people}:
+            said = np.array([1.0])
+            for chance in [keep] * true + [1 - keep] * (people - true):
+                said = np.convolve(said, [1 - chance, chance])
+            likely = [coins * p for coins in said for _, _, p in both]
+            covered = sum(
+                p for p, (low, high) in zip(likely, ends, strict=True) if low <= true <= high
+            )
+            assert covered >= interval - 1e-4
 
 
 def test_what_keep_means_is_said_and_how_the_other_reading_is_written() -> None:
@@ -426,16 +456,89 @@ def test_the_error_foretold_of_a_mean_is_the_quantile_at_the_worst_mean(
             assert foretold <= 1.1 * worst
 
 
+@pytest.mark.parametrize("interval", [0.5, 0.8, 0.95])
+@pytest.mark.parametrize("law", [Geometric, DiscreteGaussian])
+@pytest.mark.parametrize("bounds", [[0, 1], [1, 5], [0, 6]])
+@pytest.mark.parametrize("scale", [0.4, 1.2])
+def test_the_interval_of_a_mean_covers_by_enumeration(
+    interval: float, law: type[WholeNoise], bounds: list[int], scale: float
+) -> None:
+    """Over the noise of both, whatever the mean; and it is narrower than both noises one by one."""
+    mean: Any = _statistic(mean="x", bounds=bounds, resolution=1)
+    noise = {"count": law.of_scale(scale), "sum": law.of_scale(scale * mean.reach)}
+    drawn = {}
+    for name, one in noise.items():
+        far = one.covers(0.9999)
+        drawn[name] = [(n, math.exp(one.log_density(n))) for n in range(-far, far + 1)]
+    both = [(m, s, p * q) for (m, p), (s, q) in product(drawn["count"], drawn["sum"])]
+
+    def ends(size: int, total: int, *, together: bool) -> list[Answer]:
+        noisy = {
+            name: Noisy(
+                [of + pair[place] for pair in both],
+                noise[name].covers(1 - (1 - interval) / 2),
+                noise[name].sd or 0.0,
+                noise[name] if together else None,
+            )
+            for place, (name, of) in enumerate([("count", size), ("sum", total)])
+        }
+        return [one[0] for one in mean.rows(noisy, interval)]
+
+    for size in (1, 4, 60):
+        for total in {0, size * mean.reach // 3, -size * mean.reach}:
+            true = mean.middle + Fraction(total, size) * mean.step
+            known = list(zip(ends(size, total, together=True), both, strict=True))
+            apart = ends(size, total, together=False)
+            covered = sum(pair[2] for one, pair in known if one.low <= true <= one.high)
+            assert covered >= interval - 3e-4
+            for (one, _), wider in zip(known, apart, strict=True):
+                assert wider.low <= one.low <= one.value <= one.high <= wider.high
+
+
+@pytest.mark.parametrize("kind", ["mean", "variance"])
+@pytest.mark.parametrize("together", [True, False])
+@settings(derandomize=True, deadline=None, max_examples=examples(100))
+@given(st.integers(-30, 60), st.integers(-3000, 3000), st.integers(-3000, 3000))
+def test_noise_beyond_what_the_bounds_allow_never_looks_exact(
+    kind: str, together: bool, count: int, total: int, squares: int
+) -> None:
+    """A mean of five rows was published as −30, with an interval from −30 to −30."""
+    asked = _statistic(**{kind: "x"}, bounds=[-30, 30], resolution=1)
+    noisy = {
+        name: Noisy([value], half, 7.0, Geometric.of_scale(5.0) if together else None)
+        for name, value, half in (("count", count, 8), ("sum", total, 40), ("squares", squares, 90))
+    }
+    ((answer,),) = asked.rows(noisy, 0.95)
+    most = 60 if kind == "mean" else 900
+    assert answer.low <= answer.value <= answer.high
+    assert answer.high - answer.low >= min(Fraction(most), Fraction(15, max(count, 1)))
+
+
+def test_a_mean_is_published_about_as_near_as_was_foretold() -> None:
+    """The interval of two noises bounded one by one was 1.5 times as wide as the error foretold."""
+    mean: Any = _statistic(mean="x", bounds=[0, 20], resolution=0.01)
+    parts = [Asked("m", part, Fraction(1)) for part in mean.parts(ONE)]
+    calls = {call.asked.part.name: call for call in price(parts, PureDP(0.2), "auto").calls}
+    size, total = 3000, -3000 * mean.reach // 3
+    noisy = {
+        name: Noisy([value], call.half_width(0.975), call.sd, call.law)
+        for (name, call), value in zip(calls.items(), (size, total), strict=True)
+    }
+    ((published,),) = mean.rows(noisy, 0.95)
+    assert published.half_width is not None
+    assert published.half_width <= mean.off_by(size, calls, 0.95)
+
+
 def test_the_error_foretold_of_randomized_answers_grows_as_the_root_of_their_number() -> None:
-    """z√(n/4 + noise)/(π − λ). It has no bounds, and none are said to be all that is known."""
+    """It has no bounds, and none are said to be all that is known."""
     asked = _statistic(randomized="a", answers=["x", "y", "z"], keep=0.7)
     said = _foretold(asked, PureDP(1.0), 0.8)
     assert "only_bounds" not in said
     noise = said["calls"]["count"].sd ** 2 * (0.85**2 + 2 * 0.15**2)
-    assert {one["rows"]: one["half_width"] for one in said["assumed"]} == {
-        size: pytest.approx(1.281552 * math.sqrt(size / 4 + noise) / 0.55, rel=1e-6)
-        for size in (10, 100, 1000)
-    }
+    for one in said["assumed"]:
+        least = 1.281552 * math.sqrt(one["rows"] / 4 + noise) / 0.55
+        assert least <= one["half_width"] <= least + (1.5 if one["rows"] < 1000 else 1.1)
+    assert [one["rows"] for one in said["assumed"]] == [10, 100, 1000]
 
 
 def test_the_error_foretold_of_a_variance_says_that_it_is_the_worst_case() -> None:

@@ -19,6 +19,7 @@ from discreet.cli import main
 from discreet.errors import BudgetExceeded, InputError, PolicyError, SpecError
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
+from discreet.promises import Ratio
 from discreet.releases.sheets import tidy, wide
 from discreet.releases.summary import SHARES, summary_spec
 
@@ -104,11 +105,39 @@ def test_what_is_missing_has_an_interval_for_the_noise_in_all_counts(
     assert 0.95 <= held < 0.96
 
 
+def test_keys_that_nearly_no_row_has_are_asked_about(ledger: str, tmp_path: Path) -> None:
+    """The noise was blamed on the budget, and the rows were said to be missing."""
+    wrong = {"sex": {"keys": ["F", "M"]}, "age": KNOWN["age"]}
+    made = _summed(ledger, tmp_path, columns=wrong, budget={"epsilon": 20.0})
+    (said,) = made.unclear
+    assert "sex: nearly all rows have no listed key" in said
+    right = _summed(ledger, tmp_path, write="right.yaml", budget={"epsilon": 20.0})
+    assert not any("listed key" in line for line in right.unclear)
+
+
 def test_the_spec_that_is_written_is_the_one_that_ran(ledger: str, tmp_path: Path) -> None:
     made = _summed(ledger, tmp_path)
     assert yaml.safe_load((tmp_path / "summary.yaml").read_text()) == made.spec.to_dict()
     with pytest.raises(InputError, match="already exists"):
-        _summed(ledger, tmp_path)
+        _summed(ledger, tmp_path, budget={"epsilon": 1.0})
+    with pytest.raises(BudgetExceeded):  # the same spec may run again, as far as there is budget
+        _summed(ledger, tmp_path, confirm=True)
+    assert (tmp_path / "summary.yaml").exists()
+
+
+def test_what_a_dry_run_wrote_does_not_stop_the_run(ledger: str, tmp_path: Path) -> None:
+    """The file that the dry run had written was in the way of the very same spec."""
+    how: dict[str, Any] = {"budget": {"epsilon": 1.0}}
+    _summed(ledger, tmp_path, dry_run=True, **how)
+    written = (tmp_path / "summary.yaml").read_bytes()
+    _summed(ledger, tmp_path, dry_run=True, **how)
+    _summed(ledger, tmp_path, **how)
+    with pytest.raises(PolicyError, match="already released 1 time"):  # it is asked about
+        _summed(ledger, tmp_path, **how)
+    assert (tmp_path / "summary.yaml").read_bytes() == written
+    (tmp_path / "summary.yaml").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="already exists"):
+        _summed(ledger, tmp_path, **how)
 
 
 def test_a_dry_run_spends_nothing_and_the_cap_holds(ledger: str, tmp_path: Path) -> None:
@@ -155,9 +184,41 @@ def test_a_dry_run_on_the_command_line_tells_the_accuracy_and_writes_what_it_wou
     out, err = capsys.readouterr()
     assert "At most 1 row of each unit is counted" in out
     # Nobody is asked here, and a log keeps what a person would have seen.
-    for told in ("'age' has no declared type", "taken to be in UTF-8", "Public keys are not"):
+    for told in ("taken to be in UTF-8", "Public keys are not"):
         assert err.count(told) == 1
+    assert "no declared type" not in err  # by its bounds it is a number
     assert discreet.check(tmp_path / "asked.yaml").spent["epsilon"] == 1.0
+
+
+def test_a_summary_leaves_room_for_what_is_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It named `series`, a key of specs, which this command did not take."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("person,age,sex\n1,2,f\n")
+    (tmp_path / "known.yaml").write_text(yaml.safe_dump(KNOWN))
+    of = ["--ledger", "sqlite:///l.db", "--account", "people"]
+    asked = ["--posterior", "0.12", "--prior", "0.05"]
+
+    def told(*words: str) -> dict[str, Any]:
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--json"])
+        assert not ended.value.code
+        return dict(json.loads(capsys.readouterr().out))
+
+    told("ledger", "open", *of, *asked, "--approver", "a", "--reason", "b")
+    words = ["summarize", "people.csv", "--columns", "known.yaml", "--unit-column", "person"]
+    words += ["--rows", "1", *of, *asked, "--dry-run"]
+    whole = told(*words)
+    [note] = [note for note in whole["notes"] if note.startswith("No further release fits")]
+    assert "--releases K" in note
+    parts = told(*words, "--releases", "4")
+    assert parts["spent"]["epsilon"] == pytest.approx(whole["spent"]["epsilon"] / 4)
+    assert parts["promises"][0]["fits_again"] == 3
+    budget = told(
+        *words[: words.index("--posterior")], "--epsilon", "0.8", "--releases", "4", "--dry-run"
+    )
+    assert budget["spent"]["epsilon"] == pytest.approx(0.2)
 
 
 def test_tables_for_readers_have_words_for_every_key(ledger: str, tmp_path: Path) -> None:
@@ -192,6 +253,28 @@ def test_a_resolution_that_is_not_given_has_some_hundred_steps(low: float, span:
     assert f"{step:e}"[0] in "125"
 
 
+def test_a_summary_without_a_promise_uses_that_of_the_account(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It asked for an ε, while a release of such a spec takes the account's promise."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{i % 90}\n" for i in range(30))
+    (tmp_path / "few.csv").write_text(f"person,age\n{rows}")
+    (tmp_path / "known.yaml").write_text("age: {bounds: [0, 120]}")
+    words = ["summarize", "few.csv", "--columns", "known.yaml", "--account", "people"]
+    words += ["--ledger", "sqlite:///l.db", "--unit-column", "person", "--rows", "1", "--json"]
+    book = Ledger.open("sqlite:///l.db")
+    approved = {"approver": "a", "reason": "b"}
+    book.open_account("people", unit="person", adjacency="add-remove", promise=Ratio(3), **approved)
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--releases", "2", "--dry-run"])
+    said = json.loads(capsys.readouterr().out)
+    assert not ended.value.code
+    cap = book.account("people").cap
+    assert cap is not None
+    assert said["spent"]["epsilon"] == pytest.approx(float(cap.epsilon) / 2)
+
+
 def test_a_summary_says_which_numbers_the_noise_hides(
     ledger: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -208,6 +291,37 @@ def test_a_summary_says_which_numbers_the_noise_hides(
         main(words)
     assert not ended.value.code
     out = capsys.readouterr().out
+    missing = [line for line in out.splitlines() if " missing " in line]
+    assert ["or no listed key" in line for line in missing] == [False, True]
     counts, quantiles = (line for line in out.splitlines() if line.startswith("Warning: "))
     assert "The noise is as large as the number in" in counts  # almost surely in all five
-    assert "5 quantiles tell nothing" in quantiles
+    assert "The intervals of 5 quantiles tell nothing" in quantiles
+    assert "usually nearer" in quantiles
+
+
+@pytest.mark.parametrize("written", ["people.csv", {"path": "people.csv", "encoding": "latin-1"}])
+def test_a_column_with_bounds_is_declared_a_number(
+    ledger: str, tmp_path: Path, written: str | dict[str, str]
+) -> None:
+    """A dry run warned that it had no type, which a summary cannot be given."""
+    (tmp_path / "people.csv").write_text("person,age,sex\n1,2,f\n")
+    how: dict[str, Any] = {"folder": tmp_path, "budget": {"epsilon": 1.0}, "dry_run": True}
+    looked = discreet.summarize(
+        written, KNOWN, account="people", protect=PROTECT, ledger=ledger, **how
+    )
+    assert not [said for said in looked.to_dict()["warnings"] if "no declared type" in said]
+    own = {"path": "people.csv", "types": {"age": "integer"}}
+    for source, types in ((written, {"age": "number"}), (own, own["types"])):
+        spec = summary_spec(source, KNOWN, "people", PROTECT, ledger, "out", {})
+        assert spec["source"]["types"] == types
+    assert summary_spec("a.parquet", KNOWN, "people", PROTECT, ledger, "out", {})["source"] == (
+        "a.parquet"
+    )
+
+
+def test_the_keys_of_a_column_are_listed_where_another_is_given(
+    ledger: str, tmp_path: Path
+) -> None:
+    """It said to see the page of a release's spec, which has no keys of a column."""
+    with pytest.raises(SpecError, match=r"type is not a key of a column\. A number has bounds"):
+        _summed(ledger, tmp_path, columns={"age": {"type": "number"}}, write=None)

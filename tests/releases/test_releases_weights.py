@@ -22,6 +22,7 @@ from discreet.releases.drawing import passes, query_of
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.planning import Plan, plan_of
 from discreet.releases.spec import load
+from discreet.statements.presenter import accuracy_lines
 from soaking import examples, soaked
 
 COLUMNS: dict[str, Any] = {"person": "text", "w": "number", "y": "number"}
@@ -162,6 +163,10 @@ def test_a_weighted_release_tells_what_weights_cost(
     assert accuracy["mean"]["sampling_sd"] == pytest.approx(1.5 * (1.5 / 600) ** 0.5)
     assert accuracy["count"]["sampling_sd"] == pytest.approx(500 * (1.5 / 600) ** 0.5)
     assert "sampling_sd" not in accuracy["sum"]
+    # The error of a mean depends on the weights of a group: it was told by its rows.
+    assert accuracy["mean"]["by"] == "weights"
+    assert accuracy["mean"]["assumed"][-1]["weights"] == 2000
+    assert any("whose weights add up to 2,000" in line for line in accuracy_lines(shown.to_dict()))
     made = release(spec, data=data, folder=tmp_path)
     table = made.table.to_columns()
     values = dict(zip(table["statistic"], table["value"], strict=True))

@@ -25,9 +25,11 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, Cutting, KeySet, Number, Query, Summing
 from discreet.releases.engines.duckdb import DuckDB
 from discreet.releases.planning import plan_of
+from discreet.releases.sheets import notes
 from discreet.releases.spec import load
+from discreet.releases.statistics.count import Count
 from discreet.releases.statistics.cut import Cut, CutUnits
-from discreet.statements.presenter import cut_line
+from discreet.statements.presenter import accuracy_lines, cut_line
 from soaking import examples, soaked
 
 KEYS = ("north", "south", "west")
@@ -216,7 +218,7 @@ def test_a_release_tells_what_was_cut(
     assert [one["about"] for one in (rows, total, values)] == ["rows", "rows", "cost"]
     # Scale 0.42: off by 15 with probability below 1e-15.
     assert all(abs(one["units"] - 40) < 15 for one in (rows, total, values))
-    assert (rows["bias"], values["bias"]) == ("low", "either")
+    assert (rows["bias"], values["bias"]) == ("low", "low")  # no value lies below 0
     assert rows["at_most"] == rows["interval_high"]  # three rows, two kept
     words = made.statement.read_text()
     assert "too low" in words
@@ -265,6 +267,92 @@ def test_outer_limits_make_an_interval_that_covers_what_was_cut(
     assert said["cost"] is None
 
 
+def test_what_gets_no_outer_interval_is_told_before_the_charge(
+    spec: dict[str, Any], people: pa.Table, account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    """Outer limits beside a mean were charged for, and the table had no column of theirs."""
+    account()
+    bounds = {"bounds": [0, 15], "resolution": 1}
+    mean, total = ({kind: "cost", "name": kind} | bounds for kind in ("mean", "sum"))
+    spec["statistics"] = [mean, total]
+    for outer, lacking in (
+        ({"rows": 3, "values": {"cost": [0, 20]}}, None),
+        ({"rows": 3}, "values: {cost: [LOW, HIGH]} is missing"),
+        ({"values": {"cost": [0, 20]}}, "rows is missing"),
+    ):
+        spec["cut"] = {"weight": 2} | outer
+        told = preview(spec, data=people, folder=tmp_path).notes
+        (none,) = [one for one in told if "no outer_low and outer_high to mean:" in one]
+        assert "counts and sums alone" in none
+        assert [one[:4] for one in told if "is missing" in one] == ["sum:"] * bool(lacking)
+        assert lacking is None or any(lacking in one for one in told)
+    spec["statistics"] = [mean]
+    spec["cut"] = {"weight": 2, "rows": 3, "values": {"cost": [0, 20]}}
+    made = release(spec, data=people, folder=tmp_path)
+    assert "outer_low" not in made.table.columns
+
+
+def test_that_clipped_features_are_not_counted_is_told(
+    spec: dict[str, Any], people: pa.Table
+) -> None:
+    spec["statistics"] = [{"mean": "paid", "bounds": [0, 15], "resolution": 1}]
+    spec["protect"] = {"unit": "person", "column": "person"}
+    for bounds, told in (({"bounds": [0, 9]}, True), ({}, False)):
+        spec["per_unit"] = {"paid": {"sum" if told else "max": "cost"} | bounds}
+        spec["cut"] = {"weight": 1}
+        notes = preview(spec, data=people).notes
+        assert any("clip (paid)" in note for note in notes) is told
+
+
+@pytest.mark.parametrize(
+    ("outer", "bias", "said"),
+    [
+        ([0, 20], "low", "above 15, in rows that mean could use; such values count as 15, which"),
+        ([-5, 10], "high", "below 0, in rows that mean could use; such values count as 0, which"),
+        ([-5, 20], "either", "outside 0 to 15, in rows that mean could use; larger values count"),
+        (None, "either", "outside 0 to 15, in rows that mean could use; larger values count as 15"),
+    ],
+)
+def test_values_are_told_to_be_clipped_only_at_ends_that_values_may_pass(
+    spec: dict[str, Any], people: pa.Table, outer: list[int] | None, bias: str, said: str
+) -> None:
+    """Visits from 0 to 366 that are clipped at 40 were said to be pulled up, too."""
+    spec["statistics"] = [{"mean": "cost", "name": "mean", "bounds": [0, 15], "resolution": 1}]
+    spec["cut"] = {"values": {} if outer is None else {"cost": outer}}
+    told = preview(spec, data=people).to_dict()["cut"]
+    (row,) = [one for one in told if one["about"] == "cost"]
+    assert row["bias"] == bias
+    assert said in row["text"]
+
+
+@pytest.mark.parametrize("unit", ["record", "person"])
+def test_outer_limits_of_what_cannot_be_cut_are_those_of_the_noise(
+    spec: dict[str, Any],
+    people: pa.Table,
+    account: Callable[..., Ledger],
+    tmp_path: Path,
+    unit: str,
+) -> None:
+    """They left a part of the probability to answers that do not exist, or that move nothing."""
+    account(unit=unit)
+    kept = {"unit": "person", "column": "person", "rows": 2}
+    spec["protect"] = {"unit": "record"} if unit == "record" else kept
+    spec["budget"] = {"epsilon": 0.5}
+    one = {"sum": "cost", "bounds": [0, 15], "resolution": 1, "name": "cost"}
+    spec["statistics"] = [spec["statistics"][0] | {"name": "count"}, one]
+    outer = {} if unit == "record" else {"rows": 2}
+    spec["cut"] = {"weight": 2, "values": {"cost": [0, 20]}} | outer
+    table = release(spec, data=people, folder=tmp_path).table.columns
+    for place, name in enumerate(table["statistic"]):
+        if name == "count":
+            for end in ("low", "high"):
+                assert float(table[f"outer_{end}"][place]) == pytest.approx(
+                    float(table[f"interval_{end}"][place]), abs=1e-9
+                )
+        elif name == "cost":
+            assert float(table["outer_high"][place]) > float(table["interval_high"][place])
+
+
 def test_without_it_the_dry_run_and_the_release_say_that_intervals_are_about_noise(
     spec: dict[str, Any],
     people: pa.Table,
@@ -285,10 +373,11 @@ def test_without_it_the_dry_run_and_the_release_say_that_intervals_are_about_noi
         assert not ended.value.code
         said = capsys.readouterr().out
         assert "noise alone, cell by cell" in said
-        assert "cut: {weight: 0.05}" in said
+        # Once the noise is drawn, it is too late for advice.
+        assert ("cut: {weight: 0.05}" in said) is ("--dry-run" in more)
     (statement,) = tmp_path.glob("*/*/statement.md")
     published = statement.read_text(encoding="utf-8")
-    assert "How many units are cut is not known." in published
+    assert "It is not known how many units lose rows in “count_rows_1”." in published
     assert "to the spec" not in published  # advice is for whoever writes it
     paid = preview(spec | {"cut": {}}, data=people, folder=tmp_path)
     (asked,) = paid.to_dict()["cut"]
@@ -335,6 +424,80 @@ def test_keys_that_were_found_have_their_cut_counted(
     assert abs(rows["units"] - 40) < 15  # scale 0.15
 
 
+def test_values_are_called_too_low_only_if_the_interval_excludes_zero() -> None:
+    bounds = Contribution.of(2, None, None, adjacency="add-remove", grouped=False)
+    question = CutUnits(
+        name="cut/visits/rows", of=Count(count="rows", name="visits"), bounds=bounds
+    )
+    sure = question.told({"value": "40", "interval_low": "1", "interval_high": "79"}, Cut())
+    assert sure["text"].endswith("leaves out; its values are too low.")
+    for low in ("0", "-1424"):
+        told = question.told({"value": "5", "interval_low": low, "interval_high": "826"}, Cut())
+        assert "if there are any, its values are too low. There may be none" in told["text"]
+    assert "if there are any" in question.told({}, Cut())["text"]
+    assert "if there are any" in question.explain()
+
+
+def test_before_it_is_paid_for_the_error_of_the_answer_is_told(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    said = preview(spec | {"cut": {}}, data=people, folder=tmp_path).to_dict()
+    (asked,) = said["cut"]
+    (width,) = (r["half_width"] for r in said["accuracy"] if r["statistic"] == asked["name"])
+    (line,) = (line for line in accuracy_lines(said) if "larger weight in cut" in line)
+    assert f"{width:,.6g}" in line
+    made = said | {"release_id": "r"}
+    assert not any("larger weight" in line for line in accuracy_lines(made))
+
+
+def asked_of(spec: dict[str, Any], folder: Path) -> list[str]:
+    kinds = {"person": "text", "county": "text", "cost": "number"}
+    return [one["name"] for one in plan_of(load(spec, folder=folder), kinds).cut() or ()]
+
+
+def test_nothing_is_asked_where_no_row_can_be_left_out(
+    spec: dict[str, Any], people: pa.Table, tmp_path: Path
+) -> None:
+    """A unit's groups are no more than the cells, and it counts once in each."""
+    by = {"by": ["county"], "keys": {"county": ["north", "south"]}}
+    units, rows = {"count": "units", "name": "u"} | by, {"count": "rows", "name": "r"} | by
+    spec["protect"] |= {"groups": 2}
+    spec["statistics"] = [units]
+    with pytest.raises(SpecError, match="nothing can be cut"):
+        asked_of(spec | {"cut": {}}, tmp_path)
+    assert preview(spec, data=people, folder=tmp_path).to_dict()["cut"] == []
+    both = spec | {"statistics": [units, rows], "cut": {}}
+    assert asked_of(both, tmp_path) == ["cut/r/rows"]
+    spec["protect"] = {"unit": "person", "column": "person", "rows": 1}
+    assert asked_of(spec | {"cut": {}}, tmp_path) == ["cut/u/rows"]
+    # If the limit is chosen on the data, what is charged does not depend on it.
+    spec["protect"] |= {"rows": {"choose": [1, 2], "weight": 0.1}}
+    spec["statistics"] = [units, rows]
+    assert asked_of(spec | {"cut": {"rows": 2}}, tmp_path) == ["cut/u/rows", "cut/r/rows"]
+
+
+def test_outer_limits_that_leave_nothing_to_cut_are_not_paid_for(
+    spec: dict[str, Any], tmp_path: Path
+) -> None:
+    sums = {"sum": "cost", "bounds": [0, 15], "resolution": 1, "name": "s"}
+    spec["protect"] |= {"rows": 1}
+    spec["statistics"] = [sums]
+    assert asked_of(spec | {"cut": {"rows": 1}}, tmp_path) == ["cut/s/cost"]
+    within = {"values": {"cost": [0, 15]}}
+    assert asked_of(spec | {"cut": within}, tmp_path) == ["cut/s/rows"]
+    assert asked_of(spec | {"cut": within | {"rows": 1}}, tmp_path) == []
+
+
+def test_units_and_rows_with_the_same_limits_are_asked_for_apart(
+    spec: dict[str, Any], tmp_path: Path
+) -> None:
+    """A second row in a group is a loss to rows alone: the answer about units misses it."""
+    spec["protect"] |= {"rows_per_group": 1}
+    by = spec["statistics"][0]
+    spec["statistics"] = [by | {"count": "units", "name": "u"}, by | {"name": "r"}]
+    assert asked_of(spec | {"cut": {}}, tmp_path) == ["cut/u/rows", "cut/r/rows"]
+
+
 @pytest.mark.slow
 def test_the_audit_passes_what_was_cut(spec: dict[str, Any], brief_audits: None) -> None:
     spec["statistics"].append({"sum": "cost", "bounds": [0, 15], "resolution": 1})
@@ -348,3 +511,95 @@ def test_words_tell_the_interval_of_the_table() -> None:
     """A count of units was told as 0 to 990 in words, and as -436 to 990 in the table."""
     row = {"units": 277, "interval_low": -436, "interval_high": 990, "text": "t", "at_most": None}
     assert cut_line(row).startswith("277 (-436 to 990)")
+
+
+PERSONS = {
+    "count": "units", "name": "persons", "margins": [["sex", "year"]],
+    "keys": {"sex": ["f", "m"], "year": ["y1", "y2", "y3", "y4", "y5"]},
+}  # fmt: skip
+SEVERAL: list[dict[str, Any]] = [
+    PERSONS,
+    {"count": "units", "name": "all"},
+    {"share": {"of": {"count": "units", "name": "f", "where": "sex = 'f'"}, "among": "all"},
+     "name": "part"},
+    {"sum": "cost", "bounds": [-1, 0], "resolution": 1, "name": "debts"},
+    {"count": "rows", "name": "rows", "by": ["sex"], "keys": {"sex": ["f", "m"]}},
+    {"rate": {"events": "rows", "per": {"f": 10, "m": 10}}, "name": "rate"},
+]  # fmt: skip
+
+
+def several(spec: dict[str, Any], folder: Path, **protect: int) -> tuple[dict[str, Any], pa.Table]:
+    rows = [(f"p{i}", "fm"[i % 2], f"y{y}", 1.0) for i in range(50) for y in range(1, 6)]
+    names = ("person", "sex", "year", "cost")
+    data = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    return spec | {"protect": spec["protect"] | protect, "statistics": SEVERAL}, data
+
+
+def test_the_dry_run_says_what_each_limit_leaves_out_of_which_statistic(
+    spec: dict[str, Any], tmp_path: Path
+) -> None:
+    asked, data = several(spec, tmp_path, rows=5, groups=1)
+    found = preview(asked, data=data, folder=tmp_path).to_dict()
+    lines = accuracy_lines(found)
+    (persons,) = [line for line in lines if line.startswith("“persons”")]
+    assert "in at most 1 combination of keys, chosen at random" in persons
+    assert "values come out low: a cell counts only the units for which it was drawn" in persons
+    assert "adds up all combinations of a unit counts it once" in persons
+    (debts,) = [line for line in lines if line.startswith("“debts”")]
+    assert debts.endswith("values come out high.")
+    assert any(line.startswith("“rows”: ") and "in at most 1 group," in line for line in lines)
+    (unpaid,) = [line for line in lines if "not known" in line]
+    assert unpaid == (
+        "It is not known how many units lose rows in “persons”, “debts”, “rows”, "
+        "or have values clipped in “debts”."
+    )
+    again, _ = several(spec, tmp_path, rows=5, groups=5)
+    notes = preview(again, data=data, folder=tmp_path).to_dict()["notes"]
+    (note,) = [note for note in notes if "groups: 1" in note]
+    assert "each cell counts only the units for which it was drawn" in note
+    assert "right only where a unit belongs to one combination" in note
+
+
+@pytest.mark.parametrize(("groups", "said"), [(None, True), (2, True), (1, False)])
+def test_that_limits_leave_out_more_of_some_groups_is_told(
+    spec: dict[str, Any], people: pa.Table, groups: int | None, said: bool
+) -> None:
+    """Makers whose aircraft fly often fell behind others, and only low values were told."""
+    limits = {} if groups is None else {"groups": groups}
+    spec["protect"] |= {"rows": 2} | limits
+    if not said:
+        spec["statistics"] = [{"count": "rows", "name": "all"}]
+    lines = accuracy_lines(preview(spec, data=people).to_dict())
+    assert any("compare groups with care" in line for line in lines) is said
+
+
+def test_of_a_statistic_with_all_combinations_nothing_is_left_out(
+    spec: dict[str, Any], tmp_path: Path
+) -> None:
+    asked, data = several(spec, tmp_path, rows=10, groups=10)
+    found = preview(asked, data=data, folder=tmp_path).to_dict()
+    assert found["contributions"]["persons"]["left_out"] is None
+    assert not any(line.startswith("“persons”:") for line in accuracy_lines(found))
+    declared, _ = several(spec | {"cut": {"rows": 5}}, tmp_path, rows=5, groups=5)
+    found = preview(declared, data=data, folder=tmp_path).to_dict()
+    assert found["contributions"]["persons"]["left_out"] is None
+
+
+def test_workbook_and_statement_say_the_same_of_limits(
+    spec: dict[str, Any], account: Callable[..., Ledger], tmp_path: Path
+) -> None:
+    account()
+    asked, data = several(spec, tmp_path, rows=5, groups=1)
+    made = release(asked, data=data, folder=tmp_path)
+    said = json.loads((made.statement.parent / "release.json").read_text(encoding="utf-8"))
+    told = [row[1] for row in notes(said).rows]
+    assert any("“persons”: A unit counts in at most 1 combination" in text for text in told)
+    assert not any("each combination of keys that it is in" in text for text in told)
+    beside = made.statement.read_text(encoding="utf-8")
+    assert "“persons”: A unit counts in at most 1 combination" in beside
+    assert "Values of cost outside -1 to 0 count as the nearer bound." in beside
+    stated = made.report()
+    (bias,) = [b for b in stated.statement.to_dict()["biases"] if b["kind"] == "bounding"]
+    assert "“persons”: A unit counts in at most 1 combination" in bias["text"]
+    assert "“rate”: They are made of such numbers" in bias["text"]
+    assert "“all”, “f”, “part”: No limit leaves out a row or a unit." in bias["text"]

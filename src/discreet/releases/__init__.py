@@ -18,11 +18,21 @@ from typing import TYPE_CHECKING
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
-    from discreet.releases.charge import Repeat
-    from discreet.releases.checking import Checked, Rehearsal, check, rehearse
-    from discreet.releases.contributions import Contribution
-    from discreet.releases.pipeline import Preview, Release, preview, release
-    from discreet.releases.spec import Spec, json_schema, load
+    from discreet.releases.charge import Repeat as Repeat
+    from discreet.releases.checking import (
+        Checked as Checked,
+        Rehearsal as Rehearsal,
+        check as check,
+        rehearse as rehearse,
+    )
+    from discreet.releases.contributions import Contribution as Contribution
+    from discreet.releases.pipeline import (
+        Preview as Preview,
+        Release as Release,
+        preview as preview,
+        release as release,
+    )
+    from discreet.releases.spec import Spec as Spec, json_schema as json_schema, load as load
 
 _FILES = {
     "charge": "Repeat",

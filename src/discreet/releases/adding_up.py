@@ -33,6 +33,16 @@ price_B/share_B² in ε. In ρ the sum of the variances of all published cells i
 `Design.split` minimises it and tells how far from the least it may be. In ε it is not convex: the
 best of several starts is taken, and nothing is claimed. A tree enters there as a balanced one.
 
+Wider sets. In ε, m tables at equal shares have m² times the variance of one at the whole budget,
+and a table on B tells a cell on C ⊆ B with N_{B∖C} times its own. So it can be better to measure a
+few tables on larger sets than all that are published. If each published C, of weight w_C, is read
+from the smallest B that contains it, the sum of variances is Σ_B N_B W_B/share_B², with W_B = Σ w_C
+over those C; at shares that go with (N_B W_B)^{1/3} it is least, (Σ_B (N_B W_B)^{1/3})³. From the
+largest published sets on, two are united as long as there are two, each time those that leave the
+least sum; the sets with the least sum of all, and the set of all attributes, may be measured. What
+is measured there is no more than a call whose table is not published. In ρ, m tables have m times
+the variance, and no wider set was found that gains a hundredth.
+
 Noisy margins of which the residuals alone are published: what that costs in ρ.
 
 Notation as in `adding_up`. A margin on A is measured as y = μ + z with independent discrete
@@ -143,6 +153,8 @@ Told: TypeAlias = list[list[tuple[Margin, float]]]
 _LARGEST = 2**62
 _FINE = 0.01
 _UNUSED = 1e-3
+_MOST_WIDE, _MOST_NAMES, _MOST_TOPS = 100_000, 12, 36
+"""The most cells and attributes of a set wider than those published; of how many one is sought."""
 _NODES, _STEEP = 65, 0.05
 
 
@@ -277,6 +289,51 @@ class Design:
         found = {self._at(part, level) for m in self.published for part, level in self._below(m)}
         order = {name: place for place, name in enumerate((*self.tree.levels, *self.sizes))}
         return tuple(sorted(found, key=lambda m: (len(m), [order[name] for name in m])))
+
+    @cached_property
+    def wider(self) -> tuple[Margin, ...]:
+        """What may be measured besides, in ε: sets that contain several of the published ones."""
+        tops = sorted(map(self.wide, self._tops(self.measurable)))
+        names = (*self.tree.levels, *self.sizes)
+        united = self._united([frozenset(top) for top in tops])
+        found = {one for one in (*united, frozenset(names)) if self._narrow(one)}
+        ordered = sorted(tuple(name for name in names if name in one) for one in found)
+        deep = [sum(name in self.tree.levels for name in one) for one in ordered]
+        margins = (
+            self._at(self._plain(one), level) for one, level in zip(ordered, deep, strict=True)
+        )
+        return tuple(margin for margin in margins if margin not in self.measurable)
+
+    def _narrow(self, wide: frozenset[str]) -> bool:
+        """Return whether a set is small enough to be measured though it is not published."""
+        return len(wide) <= _MOST_NAMES and self._size(wide) <= _MOST_WIDE
+
+    def _united(self, sets: list[frozenset[str]]) -> list[frozenset[str]]:
+        """Return the sets to read all margins from, united two by two, with the least errors."""
+        if len(sets) > _MOST_TOPS:
+            return []
+        margins = [frozenset(self.wide(margin)) for margin in self.published]
+        weights = np.array([self.weights.get(margin, 1.0) for margin in self.published])
+
+        def error(sets: Sequence[frozenset[str]]) -> float:
+            sizes = np.array([self._size(one) for one in sets])
+            inside = np.array([[margin <= one for one in sets] for margin in margins])
+            read = np.where(inside, sizes, np.inf).argmin(axis=1)
+            return float(np.cbrt(sizes * np.bincount(read, weights, len(sets))).sum())
+
+        best, least = sets, error(sets)
+        while len(sets) > 1:
+            ways = []
+            for one in {a | b for a, b in combinations(sets, 2)}:
+                if self._narrow(one):
+                    united = [*(other for other in sets if not other <= one), one]
+                    ways.append((error(united), sorted(one), united))
+            if not ways:
+                break
+            now, _, sets = min(ways, key=lambda way: way[:2])
+            if now < least:
+                best, least = sets, now
+        return best
 
     def _below(self, margin: Margin) -> list[tuple[Margin, int]]:
         levels = range(self._level(margin) + 1)
@@ -564,24 +621,27 @@ class Design:
         sum of all published cells' variances. The gap is a bound on how much more than the least it
         is; for a power of 2, where none is known, it is infinite.
         """
+        return self._split(prices, power, steps, [])
+
+    def _split(
+        self, prices: Mapping[Margin, float], power: int, steps: int, known: list[Floats]
+    ) -> tuple[dict[Margin, float], float, float]:
         best: tuple[float, Floats, float] | None = None
         measured = list(prices)
         gain, cost = self._objective(measured)
         price = np.array([prices[margin] for margin in measured])
-        for start in self._starts(measured, prices, power):
+        for start in [*self._starts(measured, prices, power), *known]:
             found = _descended(gain, cost, price, power, start, steps)
             if best is None or found[0] < best[0]:
                 best = found
         if best is None:
             raise AssertionError("there is always a start")
-        shares, tops = best[1], self._tops(measured)
-        keep = [
-            margin
-            for margin, share in zip(measured, shares, strict=True)
-            if margin in tops or share > _UNUSED / len(measured)
-        ]
+        shares = best[1]
+        keep = self._used(dict(zip(measured, shares.tolist(), strict=True)))
         if len(keep) < len(measured):
-            return self.split({margin: prices[margin] for margin in keep}, power, steps=steps)
+            own = np.array([share for m, share in zip(measured, shares, strict=True) if m in keep])
+            fewer = {margin: prices[margin] for margin in measured if margin in keep}
+            return self._split(fewer, power, steps, [own / own.sum()] if power > 1 else [])
         gap = best[2] if power == 1 else math.inf
         return dict(zip(measured, shares.tolist(), strict=True)), gap, best[0]
 
@@ -605,6 +665,18 @@ class Design:
                     gain[row[part], column] = self._size(part) / self._size(wide)
         return gain, np.array(list(cost.values()))
 
+    def _used(self, shares: Mapping[Margin, float]) -> set[Margin]:
+        """Return the margins with more than next to no share, and those that alone tell another."""
+        used = {m for m, share in shares.items() if share > _UNUSED / len(shares)}
+        wide = {margin: set(self.wide(margin)) for margin in shares}
+        for top in self._tops(self.measurable):
+            tell = [
+                m for m in shares if m == top or (not self.apart and wide[m] >= set(self.wide(top)))
+            ]
+            if not used & set(tell):
+                used.add(max(tell, key=lambda m: shares[m]))
+        return used
+
     def _tops(self, measured: Sequence[Margin]) -> set[Margin]:
         """Return the margins that no other contains: only they tell their own residual."""
         if self.apart:
@@ -619,9 +691,11 @@ class Design:
         if power == 1:
             return [even]
         convex = self.split({margin: math.sqrt(p) for margin, p in prices.items()}, 1)[0]
-        tops = self._tops(measured)
         starts = [even]
-        for known in (convex, dict.fromkeys(tops, 1.0)):
+        sets = (measured, [m for m in measured if m in self.measurable])
+        wider = [m for m in self.wider if m in prices and len(self.wide(m)) < len(self._balanced)]
+        tops = [dict.fromkeys(self._tops(own), 1.0) for own in (*sets, [*sets[1], *wider])]
+        for known in (convex, *tops):
             start = np.array([max(known.get(m, 0.0), 1e-6) for m in measured]) ** (2 / 3)
             starts.append(start / start.sum())
         return starts

@@ -21,15 +21,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 from discreet import __version__
 from discreet.errors import DataError, DiscreetError, InputError, InternalError, PolicyError
-from discreet.frames import JsonReady
-from discreet.guarantees import parameters
-from discreet.ledger import Account, Amount, Entry, Ledger, Slot, Standing
+from discreet.frames import JsonReady, Tabular
+from discreet.guarantees import Guarantee, parameters
+from discreet.ledger import Account, Amount, Entry, Foreseen, Ledger, Slot, Standing
 from discreet.ledger.accounts import remaining_dict
 from discreet.ledger.amounts import Chargeable, Filter, charges
 from discreet.ledger.entries import BEFORE_THE_FIRST, new_id
@@ -38,13 +39,16 @@ from discreet.ledger.promises import register
 from discreet.promises import Promise, delta_in
 from discreet.releases import outputs
 from discreet.releases.engines import file_of
+from discreet.releases.pricing import new_account
 from discreet.releases.spec import without_password
-from discreet.rounding import percent
+from discreet.releases.tables import Table
+from discreet.rounding import belief_percent, percent
 from discreet.statements import Learned, learned
 from discreet.statements.tables import probability_text
 from discreet.words import say as text
 
 if TYPE_CHECKING:
+    from discreet import Report
     from discreet.releases.spec import InFolder
 
 Say: TypeAlias = Callable[[str], None]
@@ -53,6 +57,12 @@ T = TypeVar("T")
 
 # Another host may be making the release of the same key: so long its files are waited for.
 PATIENCE = 30.0
+
+
+def _refuse_unconfirmed(again: str | None, confirm: Confirm | None) -> None:
+    """Refuse a second run of a spec that nobody confirms; what the account refuses comes first."""
+    if again is not None and not (confirm(again) if callable(confirm) else confirm):
+        raise PolicyError("charge.not_confirmed", notice=again)
 
 
 def _quiet(_: str) -> None:
@@ -94,7 +104,7 @@ class Outlook:
 
     @property
     def remaining_after(self) -> dict[str, Any] | None:
-        """What the account would allow after the charge; None if it would be refused."""
+        """What the account would allow after the charge; None if it does not take it."""
         return None if self.after is None else remaining_dict(self.after.remaining)
 
     @property
@@ -125,7 +135,7 @@ class Outlook:
             return
         about = "membership" if found.rows[0].membership is not None else "value"
         most = [
-            text("charge.belief", before=percent(row.prior, "up"), after=percent(most, "up"))
+            text("charge.belief", before=percent(row.prior, "up"), after=belief_percent(most))
             for row in found.rows
             if (most := row.to_dict()[about]) is not None
         ]
@@ -150,13 +160,15 @@ def assumed_account(spec: InFolder, charged: Chargeable) -> str | None:
     promise = spec.promised()
     if promise is None or promise.confidence is None:
         return None
-    return text("charge.assumed_account", account=spec.account, filter=_filter_for(charged))
+    return text("charge.assumed_account", account=spec.account, filter=_filter_for(spec, charged))
 
 
-def _filter_for(charged: Chargeable) -> str:
-    """Return the narrowest rule of adding up that takes charges."""
+def _filter_for(spec: InFolder, charged: Chargeable) -> str:
+    """Return the narrowest rule of adding up that takes charges, and the δ of a promise."""
     kinds = {one.guarantee.kind for one in charges(charged)}
-    return "zcdp" if "concentrated" in kinds else "pure" if kinds == {"pure"} else "basic"
+    if "concentrated" in kinds:
+        return "zcdp"
+    return "pure" if kinds == {"pure"} and not delta_in(spec.promise_keys or {}) else "basic"
 
 
 @dataclass(frozen=True)
@@ -184,7 +196,17 @@ class Charging:
     @cached_property
     def filter(self) -> str:
         """The rule of adding up that an account needs to take the charges."""
-        return _filter_for(self.charges)
+        return _filter_for(self.spec, self.charges)
+
+    @cached_property
+    def cap(self) -> Amount:
+        """The least cap of an account for this release and the series that it is one of.
+
+        Its δ is that of the promise, where one is given: the promise was priced at it.
+        """
+        needed = Filter(self.filter).cost(self.charges).times(self._releases or 1)
+        delta = delta_in(self.spec.promise_keys or {})
+        return replace(needed, delta=Amount.of(delta=delta).delta) if delta else needed
 
     @property
     def spent(self) -> dict[str, Any]:
@@ -200,24 +222,23 @@ class Charging:
     def account(self) -> Account:
         """Return the account, or refuse: it must be open, with the spec's unit and adjacency."""
         terms, name = self.spec.protect.terms, self.spec.account
-        cap = Filter(self.filter).cost(self.charges).times(self._releases or 1)
         opening: dict[str, Any] = {"filter": self.filter, "promise": self.spec.promise_keys}
         opening["file"] = self.spec.promise_file
-        found = self.ledger.account(name, cap=cap, **terms, **opening)
+        found = self.ledger.account(name, cap=self.cap, **terms, **opening)
         found.require(**terms)
         return found
 
     # -- before anything is spent
 
-    def outlook(self) -> Outlook:
-        """Say what the charge would do; nothing is written."""
-        found = self._outlook()
+    def outlook(self, confirm: Confirm | None = None) -> Outlook:
+        """Say what the charge would do with this `confirm`; nothing is written, nobody asked."""
+        found = self._outlook(confirm)
         return replace(found, notes=(*found.notes, *found.in_beliefs()))
 
-    def _outlook(self) -> Outlook:
+    def _outlook(self, confirm: Confirm | None) -> Outlook:
         notes, elsewhere = [text("charge.nothing_read")], self._elsewhere()
         notes += [] if elsewhere is None else [elsewhere]
-        refused = after = again = paid = slot = None
+        refused = after = paid = slot = None
         repeated = False
         account = self.ledger.found(self.spec.account)
         if account is None:
@@ -229,20 +250,9 @@ class Charging:
                 notes.append(refusal.on_the_command_line)
             said = tuple(notes)
             return Outlook(self, None, None, promises, None, None, said, elsewhere=elsewhere)
-        again = self._again()
-        notes += [] if again is None else [again]
+        again, begun = self._again(), len(notes)
         try:
-            foreseen = self.ledger.check(
-                self.account(),
-                self.charges,
-                promise=self.promise,
-                plan_id=self.plan_id,
-                idempotency_key=self.key,
-                retry=self.retry,
-                unit=self.spec.protect.unit,
-                spec_hash=self.spec.hash,
-                output=self.spec.path(self.spec.output),
-            )
+            foreseen = self._foreseen()
             after, promises = foreseen.account, foreseen.promises
             if self.plan_id is not None:
                 plan = self.ledger.plan(self.plan_id)
@@ -258,12 +268,32 @@ class Charging:
                 _check_kept(self.spec, self.ledger, str(self.key), str(made.release_id))
             notes += [] if paid is None else [paid]
             notes += self._on_promises(promises)
+            _refuse_unconfirmed(again, True if callable(confirm) else confirm)
         except DiscreetError as refusal:
-            refused, promises = refusal, self.ledger.promises(account)
+            refused = refusal
+            if after is None:
+                # Where they stand now: what this charge would leave is not known.
+                promises = tuple(replace(one, cost=None) for one in self.ledger.promises(account))
             notes.append(text("charge.would_be_refused", why=refusal))
+        if again is not None and (refused is None or again not in str(refused)):
+            notes.insert(begun, again)
         said = tuple(notes)
         found = (account, after, promises, refused, again, said, paid, elsewhere, slot, repeated)
         return Outlook(self, *found)
+
+    def _foreseen(self) -> Foreseen:
+        """Refuse what the account would refuse now, which no yes overrides."""
+        return self.ledger.check(
+            self.account(),
+            self.charges,
+            promise=self.promise,
+            plan_id=self.plan_id,
+            idempotency_key=self.key,
+            retry=self.retry,
+            unit=self.spec.protect.unit,
+            spec_hash=self.spec.hash,
+            output=self.spec.path(self.spec.output),
+        )
 
     def _made(self) -> Entry | None:
         return self.ledger.made(self.spec.account, self.key, self.plan_id, self.spec.hash)
@@ -289,19 +319,21 @@ class Charging:
         return hashlib.sha256(told.encode()).hexdigest()
 
     def _elsewhere(self) -> str | None:
-        """Say which other accounts were charged for the same source and unit, if any were."""
+        """Say which other accounts were charged for the same source and unit, now or before."""
         begun = self.ledger.head != BEFORE_THE_FIRST
         digest = self._source_hash() if begun else None
         found = [] if digest is None else self.ledger.charged_for(digest, beside=self.spec.account)
-        return text("charge.same_source", accounts=", ".join(map(repr, found))) if found else None
+        name = "charge.same_source"
+        if begun and not found:  # the data of this run may be those of an account all the same
+            found, name = self.ledger.sharing(self.spec.account), f"{name}_before"
+        told = {"accounts": ", ".join(map(repr, found)), "account": self.spec.account}
+        return text(name, **told) if found else None
 
     def _if_opened(self) -> tuple[Standing, ...]:
         """Return where the spec's promise would stand on an account that is opened for it."""
         if self.promise is None:
             return ()
-        delta, terms = delta_in(self.spec.promise_keys or {}), self.spec.protect.terms
-        cap = Amount.of(epsilon=0.0, delta=delta) if delta and self.filter == "basic" else None
-        account = Account.opened(self.spec.account, **terms, filter=self.filter, cap=cap)
+        account = new_account(self.spec, self.filter, self.cap)
         cost, new = account.cost(self.charges), register(self.promise, account)
         return (Standing(new, new.promise(account).sentence(), cost, cost, recorded=False),)
 
@@ -364,8 +396,8 @@ class Charging:
             return slot, slot.entry
         notice = self._again()
         if notice is not None:
-            if not (confirm(notice) if callable(confirm) else confirm):
-                raise PolicyError("charge.not_confirmed", notice=notice)
+            self._foreseen()
+            _refuse_unconfirmed(notice, confirm)
             say(notice)
         how: dict[str, Any] = {"guaranteed": self.guaranteed, "releases": self._releases}
         how |= {"idempotency_key": self.key, "retry": self.retry}
@@ -470,9 +502,47 @@ class Paid:
         return _repeat(charging.spec, charging.ledger, str(charging.key), self.entry, say)
 
 
+class Made(Tabular):
+    """A release whose table is stored, made now or before: what a job does with either."""
+
+    __slots__ = ()
+    release_id: str
+    table: Table
+
+    @property
+    def _of(self) -> InFolder:
+        """The spec that it is a release of."""
+        raise NotImplementedError
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Return the released table: texts, and values as numbers."""
+        return self.table.to_columns()
+
+    def doubles(self) -> list[str]:
+        """Return the columns of the released table that have numbers."""
+        return self.table.doubles()
+
+    def to_arrow(self) -> Any:
+        """Return the released table as Arrow: texts, and numbers as doubles."""
+        return self.table.to_arrow()
+
+    def report(self, *, note: str | None = None) -> Report:
+        """Write the report of this release, as `discreet.report` does."""
+        import discreet
+
+        spec = self._of
+        output = spec.path(spec.output)
+        return discreet.report(self.release_id, ledger=spec.ledger_url, output=output, note=note)
+
+
 @dataclass(frozen=True, slots=True)
-class Repeat(JsonReady):
+class Repeat(Made, JsonReady):
     """A release that was made before, under the same key: nothing new was drawn."""
+
+    shows: ClassVar = (
+        *("release_id", "key", "slot", "spent", "remaining", "files", "statement", "head"),
+        "series",
+    )
 
     release_id: str
     key: str
@@ -482,13 +552,32 @@ class Repeat(JsonReady):
     files: tuple[Path, ...]
     statement: Path
     head: str
+    spec: InFolder = field(repr=False)
+    table: Table = field(repr=False)
+    """As it was released, read from the stored files."""
+    guarantee: Guarantee = field(repr=False)
+    """What was charged, as one guarantee under the account's filter: `explain` takes it."""
+    series: dict[str, Any] | None = None
+    """As that of a release."""
     described: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    @property
+    def _of(self) -> InFolder:
+        return self.spec
+
+    @property
+    def promise(self) -> Promise | None:
+        """The promise that the spec makes."""
+        return self.spec.promised()
+
+    @property
+    def unit_name(self) -> str:
+        """What is protected, as sentences call it."""
+        return str(self.spec.unit)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the release as JSON-ready values, with `repeated`."""
-        own = JsonReady.to_dict(self)
-        described: dict[str, Any] = own.pop("described")
-        return own | {"repeated": True} | described
+        """Return the release as JSON-ready values, without its table, with `repeated`."""
+        return JsonReady.to_dict(self) | {"repeated": True, **self.described}
 
     def __repr__(self) -> str:
         slot = "" if self.slot is None else f", slot {self.slot}"
@@ -525,16 +614,22 @@ def _repeat(
         raise PolicyError("charge.files_changed", release=release_id)
     stored = json.loads((where / outputs.RELEASE).read_text(encoding="utf-8"))
     (say or _quiet)(text(name, **told))
+    series, account = stored.get("series"), ledger.account(spec.account)
+    charged = {n: Decimal(repr(x)) for n, x in stored["spent"].items() if x is not None}
     return Repeat(
         release_id=release_id,
         key=key,
         slot=number,
         spent=stored["spent"],
-        remaining=remaining_dict(ledger.account(spec.account).remaining),
+        remaining=remaining_dict(account.remaining),
+        guarantee=account.promise(Amount(**charged)),
         files=tuple(sorted(where.iterdir())),
         statement=where / outputs.STATEMENT,
         head=ledger.head,
-        described=stored["plan"],
+        spec=spec,
+        table=Table(stored["table"]),
+        series=series and {**series, "free": ledger.plan(series["plan_id"]).free},
+        described={**stored["plan"], "cut": stored.get("cut")},
     )
 
 

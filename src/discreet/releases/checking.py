@@ -10,11 +10,19 @@ both can: for each limit,
     error   that of (with noise) − (without noise, limits and bounds),
 
 over all values of a statistic. Where a row has a standard error, its noise has that standard
-deviation and the mean 0, and error² = bias² + noise²; otherwise both are over some draws. The
+deviation and the mean 0, and error² = bias² + noise²; otherwise both are over some draws. The noise
+of a mean, a variance, a share, a rate or a change is simulated by the laws of the calls instead,
+from the whole numbers that were measured once: a thousand times, with the same seed for each limit.
+Its mean is taken to be 0 too, as it nearly is unless the bounds cut it off. What was found for a
+bounding is kept, so limits of `rows` and `groups` that bound alike have the same figures wherever
+they are shown; and so has each statistic that two limits bound alike, at the same price. The
 recommended limit has the least geometric mean of the errors of all statistics, so that no unit of
 measurement counts more than another; an error counts as a thousandth of the statistic's largest at
 least, and as a tenth where it comes from draws, so that none decides alone because its draws
-happened to be right.
+happened to be right. What draws alone tell apart decides nothing beside errors that are computed.
+
+Which rows count is drawn, too. Where limits leave out rows, they are drawn several times, so that
+bias and error are those of all draws, and how far these are apart tells how much of it is chance.
 
 The values without noise are those of the same release at a budget so large that no noise is left.
 Quantiles are drawn at any budget, so theirs are counted instead: the least value that the share of
@@ -26,30 +34,47 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from discreet.errors import InputError, PolicyError, SpecError
+import numpy as np
+
+from discreet.errors import DataError, InputError, PolicyError, SpecError
 from discreet.frames import JsonReady, Tabular, columns_from
 from discreet.releases.charge import assumed_account, spent_of
-from discreet.releases.drawing import draw, with_found_keys
+from discreet.releases.contributions import Contribution
+from discreet.releases.drawing import Drawn, Observe, draw, measures_of, passes, with_found_keys
 from discreet.releases.engines import is_csv, opened
-from discreet.releases.engines.base import Column, Engine, fields
+from discreet.releases.engines.base import Column, Engine
 from discreet.releases.formula import kind_declared
 from discreet.releases.planning import Plan, Planned, alike, plan_of
 from discreet.releases.pricing import require_own
-from discreet.releases.rows import Schema, columns_read, hints, joined, read_as, sampled, shaped
+from discreet.releases.rows import (
+    Schema,
+    columns_read,
+    columns_seen,
+    hints,
+    joined,
+    read_as,
+    sampled,
+    shaped,
+    texts_joined,
+)
 from discreet.releases.source import Source, options_of
 from discreet.releases.spec import Spec, load
-from discreet.releases.statistics.base import Answer, Measured, Noisy, decimal
+from discreet.releases.statistics.base import Measured
+from discreet.releases.statistics.cut import limits_of
+from discreet.releases.statistics.derived import Derived, Maker
 from discreet.releases.statistics.quantile import Quantile
 from discreet.releases.statistics.quantiles import Ranked
+from discreet.releases.statistics.values import Answer, Noisy, Result, decimal
 from discreet.releases.tables import RESERVED
 
 _NAMES = re.compile(
@@ -120,6 +145,7 @@ def check(
 ) -> Checked:
     """Check a spec and price it, with no data and no ledger; what breaks a rule is refused.
 
+    Public files are read: lists of keys, and tables that are joined, where the columns are known.
     `columns` declares the columns and their kinds; `header` is a file that has them, of which no
     row is read. Without either, every column that the spec names is taken to be there.
     """
@@ -133,7 +159,7 @@ def check(
     elif columns is None:
         types = options_of(asked.source).types
         known = {name: kind_declared(kind) for name, kind in types.items()}
-        seen = _seen(asked)
+        seen = columns_seen(asked)
         # What a formula reads is needed, whether a statistic uses the formula or not.
         assumed = dict.fromkeys(_read(asked, (*seen, *asked.let, *asked.per_unit)), "untyped")
         if not types or not (is_csv(asked.located or "") or assumed.keys() <= types.keys()):
@@ -158,6 +184,7 @@ def check(
     looked_up |= {name: kind for name, kind in both.items() if name not in there}
     every = assumed | looked_up | known
     plan = plan_of(asked, shaped(Schema(every), asked).columns, source=every)
+    plan = replace(plan, texts=texts_joined(asked, plan.keyed))
     own = {name: kind for name, kind in assumed.items() if name not in looked_up}
     return Checked(plan, basis, own | known)
 
@@ -186,15 +213,6 @@ def columns_in(source: str | Source) -> dict[str, Column]:
         return dict(engine.columns)
 
 
-def _seen(spec: Spec) -> list[str]:
-    """The columns that statistics and the unit see, which a spec may make itself."""
-    names = list(spec.protect.column)
-    for statistic in (table for entry in spec.named() for table in entry.tables()):
-        names += statistic.grouped_by
-        names += [field.column for one in statistic.measures() for field in fields(one)]
-    return names
-
-
 def _read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
     """Yield the columns of the source that a spec reads for them, as far as it says which."""
     looked_up = {name for join in spec.join for name in join.columns}
@@ -207,6 +225,9 @@ def _read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
 LIMITS = (1, 2, 5, 10, 20, 50)
 """The limits that are tried where none are named."""
 
+GROUPS = (1, 2, 3, 5, 10, 20)
+"""The limits of groups that are tried where the spec has one, up to what the twin's units touch."""
+
 _MOST = 1_000_000
 _NO_NOISE = {
     "budget": {"epsilon": 1e30},
@@ -216,6 +237,21 @@ _NO_NOISE = {
     "mechanism": "geometric",
 }
 _WIDE = 2.0**40
+_NAMED = 10
+"""The most columns of a twin that are named where another is not there."""
+_TIMES, _LEAST_TIMES = 1000, 10
+"""How often noise is simulated, in all cells together and in each at least."""
+_DRAWS = 120
+"""How often at least values that are chosen at once are simulated, in all cells together."""
+
+_CHOSEN = 5
+"""How often at most the rows that count are drawn anew, where limits leave out some."""
+_LUCK = "luck"
+"""What a row has of how far its error may be off by chance; it is not told."""
+_FEW = 2.5
+"""The t-quantile at 97.5 % of a difference of means of about `_CHOSEN` draws each."""
+_CLEAR = 0.05
+"""How far apart limits may be about even: the sum of logarithms of errors that are not drawn."""
 
 _Rows: TypeAlias = dict[tuple[Any, ...], tuple[float, float | None]]
 """By what names a row: its value, and the standard deviation of its noise where that is known."""
@@ -227,7 +263,10 @@ class Rehearsal(JsonReady, Tabular):
     """What each limit would cost on a twin: bias, noise and error of every statistic."""
 
     shows: ClassVar = (
-        *("limit", "recommended", "recommended_by", "best", "repeats", "alike", "even", "rows"),
+        *("limit", "choices", "least", "recommended", "recommended_by", "best"),
+        *("repeats", "alike", "even", "rows"),
+        *("groups", "least_together", "recommended_together", "by_groups"),
+        "even_together",
     )
     recommended_by: ClassVar[str] = "geometric-mean-of-errors"
 
@@ -238,7 +277,21 @@ class Rehearsal(JsonReady, Tabular):
     alike: Mapping[int, Sequence[int]] = field(default_factory=dict)
     """For a limit others that do the same, and were not tried: no more rows can count."""
     even: tuple[int, ...] = ()
-    """Limits that only the draws tell from the best: the spec's own is recommended among them."""
+    """Limits that only chance tells from the best: the spec's own is recommended among them."""
+    groups: int | None = None
+    by_groups: tuple[Mapping[str, Any], ...] = ()
+    """The same rows for limits of groups, each with the limit of rows that is best beside it."""
+    recommended_together: Mapping[str, int] = field(default_factory=dict)
+    """The limits of `groups` and of `rows` with the least error, where both were tried; the spec's
+    own, where only chance tells it from those."""
+    choices: tuple[int, ...] = ()
+    """The limits among which the spec lets the release choose; `limit` is the largest."""
+    least: int = 0
+    """The limit with the least error, whether it is the spec's own or not."""
+    least_together: Mapping[str, int] = field(default_factory=dict)
+    """The same of `groups` and `rows` together."""
+    even_together: tuple[Mapping[str, int], ...] = ()
+    """Pairs of `groups` and `rows` that only chance tells from the best."""
 
     @property
     def best(self) -> dict[str, int]:
@@ -279,7 +332,9 @@ def rehearse(
         raise InputError("releases.rehearse.record")
     if repeats < 1 or (limits is not None and not all(1 <= n <= _MOST for n in limits)):
         raise InputError("releases.rehearse.numbers", most=_MOST)
-    tried = sorted({*(limits or LIMITS), asked.protect.rows})
+    choice = asked.protect.rows_choice
+    choices = choice.choose if choice else ()
+    tried = sorted({*(limits or (*LIMITS, *choices)), asked.protect.rows})
     if asked.per_unit:
         raise InputError("releases.rehearse.per_unit")
     if any(not join.public for join in asked.join):
@@ -288,28 +343,151 @@ def rehearse(
     with closing(seen):
         engine: Any = _Remembering(seen)
         truth = _exact(_truth(asked, engine), engine)
-        plans = {n: plan_of(_with(asked, {"protect.rows": n}), engine.columns) for n in tried}
+        trial = _Trial(engine, truth, tuple(tried), repeats)
+        rows, same = trial.of_limits(asked)
+        beside = trial.of_groups(asked, rows)
+    own = asked.protect.rows
+    even = trial.best(rows)
+    recommended = own if own in even and not choices else even[0]
+    alike_enough = tuple(sorted(even)) if even[1:] else ()
+    found = Rehearsal(
+        *(_shown(rows), recommended, own, repeats, same, alike_enough),
+        choices=choices,
+        least=even[0],
+    )
+    groups = asked.protect.groups
+    if groups is None or len(beside) < 2:
+        return found
+    return _with_groups(found, trial, beside, groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """What limits are tried on: the twin, its values without limits, and how often."""
+
+    engine: Any
+    truth: Values
+    limits: tuple[int, ...]
+    repeats: int
+    known: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
+    """What was found, by what bounds the rows: limits of `groups` may share it."""
+    figures: dict[Any, dict[str, Any]] = field(default_factory=dict)
+    """The same of single statistics, by their own bounds and the noise of their calls."""
+
+    def of_limits(self, spec: Spec) -> tuple[list[dict[str, Any]], dict[int, Sequence[int]]]:
+        """Return what each limit of rows costs, and for a limit others that do the same."""
+        columns, own = self.engine.columns, spec.protect.rows
+        plans = {n: plan_of(_with(spec, {"protect.rows": n}), columns) for n in self.limits}
         # Of limits that do the same, the spec's own is tried, or else the smallest.
-        groups = alike(plans, sorted(tried, key=lambda limit: limit != asked.protect.rows))
-        tried = sorted(first for first, *_ in groups)
-        rows = [row for n in tried for row in _tried(asked, engine, truth, plans[n], n, repeats)]
-    same = {first: others for first, *others in groups if others}
-    own, cells = asked.protect.rows, {name: repeats * len(true) for name, true in truth.items()}
-    even = _best(rows, tried, cells)
-    recommended = own if own in even else even[0]
-    return Rehearsal(
-        tuple(rows), recommended, own, repeats, same, tuple(sorted(even)) if even[1:] else ()
+        found = alike(plans, sorted(self.limits, key=lambda limit: limit != own))
+        tried = sorted(first for first, *_ in found)
+        rows = [row | {"limit": n} for n in tried for row in self._tried(spec, plans[n], n)]
+        return rows, {first: others for first, *others in found if others}
+
+    def _tried(self, spec: Spec, plan: Plan, limit: int) -> list[dict[str, Any]]:
+        if plan.bounded not in self.known:
+            found = _tried(spec, self.engine, self.truth, plan, limit, self.repeats)
+            own = _depends_on(plan)
+            self.known[plan.bounded] = [
+                self.figures.setdefault((row["statistic"], own[row["statistic"]]), row)
+                for row in found
+            ]
+        return self.known[plan.bounded]
+
+    def of_groups(self, spec: Spec, rows: list[dict[str, Any]]) -> dict[int, list[dict[str, Any]]]:
+        """Return the same for limits of groups: the spec's own, whose `rows` are known, and others.
+
+        One that leaves out as little as the one before, where no limit of rows does, leaves out no
+        group: it is the last of them, and not told.
+        """
+        own, most = spec.protect.groups, max(self.limits)
+        if own is None:
+            return {}
+        plans = {
+            n: plan_of(
+                _with(spec, {"protect.groups": n, "protect.rows": most}), self.engine.columns
+            )
+            for n in {*GROUPS, own}
+        }
+        found: dict[int, list[dict[str, Any]]] = {}
+        before: list[float] | None = None
+        enough = False
+        for n in sorted(first for first, *_ in alike(plans, sorted(plans, key=lambda n: n != own))):
+            if enough and n != own:
+                continue
+            here = rows if n == own else self.of_limits(_with(spec, {"protect.groups": n}))[0]
+            widest = max(row["limit"] for row in here)
+            left_out = [row["bias"] for row in here if row["limit"] == widest]
+            enough = enough or left_out == before
+            before = left_out
+            if n == own or not enough:
+                found[n] = here
+        return found
+
+    def best(self, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+        """Return the best limit, and behind it those that only chance may tell from it."""
+        cells = {name: self.repeats * len(true) for name, true in self.truth.items()}
+        return _best(rows, list(dict.fromkeys(row["limit"] for row in rows)), cells)
+
+
+def _with_groups(
+    found: Rehearsal, trial: _Trial, beside: Mapping[int, list[dict[str, Any]]], own: int
+) -> Rehearsal:
+    """Return it with limits of groups, each with its best limit of rows, and the best of all."""
+    limits = {
+        n: found.recommended if n == own else trial.best(rows)[0] for n, rows in beside.items()
+    }
+    by_groups = [
+        {"groups": n} | row
+        for n, rows in beside.items()
+        for row in rows
+        if row["limit"] == limits[n]
+    ]
+    every = [row | {"limit": (n, row["limit"])} for n, rows in beside.items() for row in rows]
+    even = trial.best(every)
+    now = (own, found.limit)
+    groups, limit = now if now in even and not found.choices else even[0]
+    return replace(
+        found,
+        even_together=_pairs(even) if even[1:] else (),
+        groups=own,
+        by_groups=_shown(by_groups),
+        least_together=_pairs(even[:1])[0],
+        recommended_together={"groups": groups, "rows": limit},
     )
 
 
+def _pairs(limits: Iterable[tuple[int, int]]) -> tuple[dict[str, int], ...]:
+    return tuple({"groups": groups, "rows": rows} for groups, rows in sorted(limits))
+
+
 def _opened(spec: Spec, twin: Any) -> Engine:
-    """Open the twin; refuse the source of the spec, or a copy of it, which is protected."""
+    """Open the twin; refuse the source of the spec, or a copy of it, which is protected.
+
+    Of the columns whose types the source declares, a twin need not have those that the spec does
+    not use.
+    """
     if not isinstance(twin, str | Path):
-        return opened(spec.source, spec.path, twin, spec.to_dict())
+        return _typed(spec, options_of(spec.source), spec.path, twin, spec.to_dict())
     name = str(twin)
     if spec.is_source(name, lambda path: Path(path).resolve()):
         raise PolicyError("releases.rehearse.protected")
-    return opened(elsewhere(spec, name), lambda path: Path(path).resolve())
+    return _typed(spec, elsewhere(spec, name), lambda path: Path(path).resolve())
+
+
+def _typed(spec: Spec, source: Source, path_of: Any, *given: Any) -> Engine:
+    with closing(opened(source.model_copy(update={"types": {}}), path_of, *given)) as plain:
+        columns = list(plain.columns)
+    used = (*columns_seen(spec), *spec.let, *spec.per_unit)
+    missing = next((name for name in _read(spec, used) if name not in columns), None)
+    if missing is not None:
+        csv = not given and is_csv(source.path or "")
+        more = ", …" if columns[_NAMED:] else ""
+        there = ", ".join(map(repr, columns[:_NAMED])) + more
+        said = {"column": missing, "columns": there, "delimiter": source.delimiter}
+        raise DataError(f"releases.rehearse.no_column{'_csv' if csv else ''}", **said)
+    types = {name: kind for name, kind in source.types.items() if name in columns}
+    return opened(source.model_copy(update={"types": types}), path_of, *given)
 
 
 class _Remembering:
@@ -317,8 +495,18 @@ class _Remembering:
 
     def __init__(self, engine: Any) -> None:
         self.engine, self.columns = engine, engine.columns
-        self.measure = cache(engine.measure)
-        self.filtered = cache(lambda condition: _Remembering(engine.filtered(condition)))
+        self.measure: Callable[[Any], Any] = cache(engine.measure)
+        self.filtered: Callable[[Any], Any] = cache(
+            lambda condition: _Remembering(engine.filtered(condition))
+        )
+
+    def again(self, losing: Container[Contribution]) -> _Remembering:
+        """Return one that draws anew which rows count, for statistics that lose some."""
+        found = _Remembering(self.engine)
+        anew, known = found.measure, self.measure
+        found.measure = lambda asked: (anew if asked.contribution in losing else known)(asked)
+        found.filtered = cache(lambda condition: self.filtered(condition).again(losing))
+        return found
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.engine, name)
@@ -396,15 +584,16 @@ def _counted(planned: Planned) -> Planned:
     return replace(planned, statistic=counted)
 
 
-def _exact(spec: Spec, engine: Engine) -> Values:
+def _exact(spec: Spec, engine: Engine, observe: Observe | None = None) -> Values:
     """Return the values of a spec at a budget that leaves no noise."""
     plan = with_found_keys(plan_of(spec, engine.columns), engine)
-    return _values(replace(plan, statistics=tuple(map(_counted, plan.statistics))), engine)
+    plan = replace(plan, statistics=tuple(map(_counted, plan.statistics)))
+    return _values(plan, engine, observe)
 
 
-def _values(plan: Plan, engine: Engine) -> Values:
+def _values(plan: Plan, engine: Engine, observe: Observe | None = None) -> Values:
     """Return the values of one draw."""
-    columns = draw(plan, engine).columns
+    columns = draw(plan, engine, observe=observe).columns
     names = [name for name in columns if name not in RESERVED]
     found: Values = {}
     for place, value in enumerate(columns["value"]):
@@ -420,23 +609,200 @@ def _values(plan: Plan, engine: Engine) -> Values:
 
 
 def _tried(
-    spec: Spec, engine: Engine, truth: Values, plan: Plan, limit: int, repeats: int
+    spec: Spec, engine: _Remembering, truth: Values, plan: Plan, limit: int, repeats: int
 ) -> list[dict[str, Any]]:
-    exact = _exact(_with(spec, _NO_NOISE | {"protect.rows": limit}), engine)
-    noisy = [_values(plan, engine) for _ in range(repeats)]
+    seen: dict[str, dict[str, Sequence[int]]] = {}
+
+    def observe(drawn: Drawn) -> None:
+        if drawn.true is not None:
+            seen.setdefault(drawn.planned.name, {})[drawn.call.asked.part.name] = drawn.true
+
+    without = _with(spec, _NO_NOISE | {"protect.rows": limit})
+    losing = {one.contribution for one in plan.statistics if limits_of(one, spec)["left_out"]}
+    times = next(n for n in range(min(repeats, _CHOSEN), 0, -1) if repeats % n == 0 or n == 1)
+    engines: list[Any] = [engine, *(engine.again(losing) for _ in range(times - 1) if losing)]
+    exact, *others = (_exact(without, one, observe if one is engine else None) for one in engines)
+    moved = {
+        planned.name: _simulated(plan, planned, seen.get(planned.name, {}))
+        for planned in plan.statistics
+    } | dict(_made(plan, seen))
+    spreads = {
+        name: dict(zip(exact[name], found, strict=True))
+        for name, found in moved.items()
+        if found and len(exact.get(name, ())) == len(found)
+    }
+    # Of each choice of the rows that count: what it gives without noise, and with, several times.
+    chosen = []
+    simulations = max(_DRAWS, _DRAWS // 10 * repeats)
+    for without_noise, one in zip([exact, *others], engines, strict=True):
+        simulated = dict(_ranked(plan, one, without_noise, -(-simulations // len(engines))))
+        noisy: list[Values] = []
+        while len(noisy) < repeats // len(engines):
+            noisy.append(_with_spreads(_values(plan, one), spreads))
+            if all(name in simulated or _is_known(rows) for name, rows in noisy[0].items()):
+                break  # more draws would tell nothing more
+        chosen.append((without_noise, noisy, simulated))
     counted = {one.name: one.contribution.total for one in plan.statistics}
     rows = []
     for name, true in truth.items():
-        if name in exact:
-            off = [_off(one.get(name, {}), exact[name], true) for one in noisy]
+        if name not in exact:
+            continue
+        told: list[dict[str, list[float]]] = []
+        draws: list[float] = []
+        drawn = False
+        for still, noisy, simulated in chosen:
+            here, found = still.get(name, {}), [one.get(name, {}) for one in noisy]
+            drawn = drawn or (name not in simulated and not all(map(_is_known, found)))
+            off = [_off(one, here, true) for one in simulated.get(name, found)]
             noise, error = ([square for one in off for square in one[k]] for k in (0, 1))
-            _, bias = _off(exact[name], exact[name], true)
-            squares = {"bias": bias, "noise": noise, "error": error}
-            sizes = {part: _root_mean(found) for part, found in squares.items()}
-            drawn = any(spread is None for at in noisy for _, spread in at.get(name, {}).values())
-            told = {"limit": limit, "counted": counted.get(name), "statistic": name, "drawn": drawn}
-            rows.append(told | sizes)
+            told.append({"bias": _off(here, here, true)[1], "noise": noise, "error": error})
+            draws += [_root_mean(error) for _, error in off]
+        sizes = {
+            part: _root_mean([square for one in told for square in one[part]])
+            for part in ("bias", "noise", "error")
+        }
+        said = {"limit": limit, "counted": counted.get(name), "statistic": name, "drawn": drawn}
+        luck = max(_luck([_root_mean(one["error"]) for one in told]), _luck(draws))
+        rows.append(said | sizes | {_LUCK: luck})
     return rows
+
+
+def _is_known(rows: _Rows) -> bool:
+    """Whether the noise of all values is known by its law."""
+    return all(spread is not None for _, spread in rows.values())
+
+
+def _ranked(
+    plan: Plan, engine: Engine, exact: Values, times: int
+) -> Iterator[tuple[str, list[_Rows]]]:
+    """Yield what many releases might publish of each statistic whose values are chosen at once."""
+    for group in passes(plan.statistics):
+        for planned in group:
+            statistic, still = planned.statistic, exact.get(planned.name, {})
+            if not isinstance(statistic, Ranked) or planned.open or not still:
+                continue
+            tallied = measures_of(plan, engine, group)[statistic.measure_name("leaves")]
+            calls, chance = plan.calls(planned.name), np.random.default_rng(0)
+            many = max(_LEAST_TIMES, times // len(tallied))
+            every = statistic.simulated(tallied, calls, plan.spec.interval, many, chance)
+            values = [[answer.value or 0 for cell in one for answer in cell] for one in every]
+            if all(len(one) == len(still) for one in values):
+                pairs = [zip(still, map(float, one), strict=True) for one in values]
+                yield planned.name, [{key: (value, None) for key, value in one} for one in pairs]
+
+
+def _luck(errors: Sequence[float]) -> float:
+    """Return how far the logarithm of a root mean square of errors is off, as they are apart."""
+    squares = [error**2 for error in errors]
+    if len(squares) < 2 or not any(squares):
+        return 0.0
+    return stdev(squares) / math.sqrt(len(squares)) / (2 * mean(squares))
+
+
+def _shown(rows: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]:
+    return tuple({name: value for name, value in row.items() if name != _LUCK} for row in rows)
+
+
+def _simulated(plan: Plan, planned: Planned, measured: Mapping[str, Sequence[int]]) -> list[float]:
+    """Return how far the noise moves each value of a mean or a variance, by the laws of its calls.
+
+    Others, and those without cells, have none.
+    """
+    statistic, calls = planned.statistic, plan.calls(planned.name)
+    cells = len(next(iter(measured.values()), ()))
+    if not statistic.typical or measured.keys() != calls.keys() or not cells:
+        return []
+    times = _times(cells)
+    chance = np.random.default_rng(0)
+    noisy, still = {}, {}
+    for name, call in calls.items():
+        noise = call.law.simulated(times * cells, chance).tolist()
+        values = [one + off for one, off in zip([*measured[name]] * times, noise, strict=True)]
+        noisy[name], still[name] = Noisy(values, 0, call.sd), Noisy(measured[name], 0, 0.0)
+    true, found = (
+        np.array([float(one.value or 0) for (one,) in statistic.rows(each, plan.spec.interval)])
+        for each in (still, noisy)
+    )
+    squares = (found.reshape(times, cells) - true) ** 2
+    return [float(one) for one in np.sqrt(squares.mean(axis=0))]
+
+
+def _times(cells: int) -> int:
+    """How often noise is simulated in each of so many cells."""
+    return max(_LEAST_TIMES, _TIMES // cells)
+
+
+def _made(
+    plan: Plan, measured: Mapping[str, Mapping[str, Sequence[int]]]
+) -> Iterator[tuple[str, list[float]]]:
+    """Yield the same for what is made from others, as it is made from their simulated numbers."""
+    known = {one.name: one for one in plan.statistics}
+    for entry in plan.spec.named():
+        if not isinstance(entry, Derived):
+            continue
+        name, sources = str(entry.name), [known[entry.name_of(key)] for key in entry.sources()]
+        if any(
+            one.open or measured.get(one.name, {}).keys() != plan.calls(one.name).keys()
+            for one in sources
+        ):
+            continue
+        make, chance = plan.derived[name], np.random.default_rng(0)
+        numbers = {one.name: measured[one.name] for one in sources}
+        true = _made_once(plan, make, sources, numbers, None)
+        if not true.size or np.isnan(true).any():
+            continue
+        found = [_made_once(plan, make, sources, numbers, chance) for _ in range(_times(true.size))]
+        squares = np.nanmean((np.array(found) - true) ** 2, axis=0)
+        if not np.isnan(squares).any():
+            yield name, [float(one) for one in np.sqrt(squares)]
+
+
+def _made_once(
+    plan: Plan,
+    make: Maker,
+    sources: Sequence[Planned],
+    measured: Mapping[str, Mapping[str, Sequence[int]]],
+    chance: np.random.Generator | None,
+) -> Any:
+    """Return the values made from numbers with the noise of their laws; NaN where there is none."""
+    released = {}
+    for one in sources:
+        calls, noisy = plan.calls(one.name), {}
+        confidence = plan.confidence(one.name)
+        for part, numbers in measured[one.name].items():
+            call, values = calls[part], list(numbers)
+            if chance is not None:
+                noise = call.law.simulated(len(values), chance).tolist()
+                values = [number + off for number, off in zip(values, noise, strict=True)]
+            noisy[part] = Noisy(values, call.half_width(confidence), call.sd, call.law)
+        rows = one.statistic.rows(noisy, plan.spec.interval)
+        result = Result(one.name, one.shown(one.cells), one.statistic.extra, rows)
+        released[one.name] = one.released(result, calls)
+    made = make(released, plan.spec.interval).rows
+    found = (answer.value for cell in made for answer in cell)
+    return np.array([math.nan if value is None else float(value) for value in found])
+
+
+def _depends_on(plan: Plan) -> dict[str, Any]:
+    """Return what the figures of each statistic depend on: what bounds its rows, and its noise."""
+    found: dict[str, Any] = {}
+    for one in plan.statistics:
+        noise = sorted((n, call.mechanism, call.scale) for n, call in plan.calls(one.name).items())
+        bounds = (one.contribution, *(search.contribution for search in one.searches))
+        found[one.name] = (bounds, tuple(noise))
+    for entry in plan.spec.named():
+        if isinstance(entry, Derived):
+            sources = (found[entry.name_of(key)] for key in entry.sources())
+            found[str(entry.name)] = tuple(sources)
+    return found
+
+
+def _with_spreads(values: Values, spreads: Mapping[str, Mapping[Any, float]]) -> Values:
+    found: Values = {}
+    for name, rows in values.items():
+        known = spreads.get(name, {})
+        found[name] = {key: (value, known.get(key, sd)) for key, (value, sd) in rows.items()}
+    return found
 
 
 def _off(found: _Rows, exact: _Rows, true: _Rows) -> tuple[list[float], list[float]]:
@@ -461,24 +827,67 @@ def _best(
     """Return the best limit, and behind it those that only chance may tell from it.
 
     The logarithm of a root mean square of n draws is off by about 1/√(2n), so the difference of two
-    by 1/√n; twice that, over all statistics whose error is drawn, is put down to chance.
+    by 1/√n, or by more if the draws are farther apart; twice that, over all statistics whose error
+    is drawn and differs, is put down to chance: between limits that are so near in these, the
+    errors of the others decide. Only chance tells limits apart if those do not differ either: by
+    more than `_CLEAR` in all, or than what the simulations, and the choice of the rows that count,
+    leave open.
     """
     largest: dict[str, float] = {}
     least: dict[str, float] = {}
+    errors: dict[str, set[float]] = {}
     for row in rows:
         name = row["statistic"]
         largest[name] = max(largest.get(name, 0.0), row["error"])
         least[name] = 0.1 if row["drawn"] else 1e-3
+        errors.setdefault(name, set()).add(row["error"])
+    drawn = {row["statistic"] for row in rows if row["drawn"]}
 
-    def cost(limit: int) -> float:
+    def cost(limit: int, by_draws: bool) -> float:
         here = ((row["error"], row["statistic"]) for row in rows if row["limit"] == limit)
         return math.fsum(
             math.log(max(error / largest[name], least[name]))
             for error, name in here
-            if largest[name]
+            if largest[name] and (name in drawn) is by_draws
         )
 
-    drawn = {row["statistic"] for row in rows if row["drawn"]}
-    chance = 2 * math.sqrt(math.fsum(1 / draws[name] for name in drawn))
-    best, *others = sorted(tried, key=cost)
-    return [best, *(one for one in others if cost(one) < cost(best) + chance)]
+    differ = [name for name in drawn if len(errors[name]) > 1]
+    known, luck = ({one: cost(one, by_draws) for one in tried} for by_draws in (False, True))
+    first = min(tried, key=lambda one: known[one] + luck[one])
+    seen = {(row["limit"], row["statistic"]): row.get(_LUCK, 0.0) ** 2 for row in rows}
+
+    def chance(one: Any) -> float:
+        apart = (
+            max(1 / draws[name], seen.get((first, name), 0.0) + seen.get((one, name), 0.0))
+            for name in differ
+        )
+        return 2 * math.sqrt(math.fsum(apart))
+
+    near = {one for one in tried if abs(luck[one] - luck[first]) <= chance(one)}
+    total = {one: known[one] + luck[first if one in near else one] for one in tried}
+    best, *others = sorted(tried, key=total.__getitem__)
+
+    def is_even(limit: int) -> bool:
+        found = {one: _known_by_name(rows, one, drawn) for one in (best, limit)}
+        apart = (
+            found[one][name][1] ** 2
+            for one in found
+            for name in found[one]
+            if found[best][name][0] != found[limit][name][0]
+        )
+        sure = max(_CLEAR if differ else 0.0, _FEW * math.sqrt(math.fsum(apart)))
+        by_chance = bool(drawn) or sure > 0
+        return by_chance and {best, limit} <= near and abs(known[limit] - known[best]) <= sure
+
+    return [best, *filter(is_even, others)]
+
+
+def _known_by_name(
+    rows: Iterable[Mapping[str, Any]], limit: int, drawn: Container[str]
+) -> dict[str, tuple[float, float]]:
+    """Return the errors at a limit that are not drawn, each with how far its logarithm is off."""
+    return {
+        row["statistic"]: (row["error"], row.get(_LUCK, 0.0))
+        for row in rows
+        if row["limit"] == limit and row["statistic"] not in drawn
+    }

@@ -109,6 +109,23 @@ class Contribution:
         """The most rows with which a unit keeps all: so many are kept of one that loses some."""
         return self.untouched if grouped else min(self.rows, self.rows_per_group)
 
+    def keeps_all(self, most: int | None, *, grouped: bool, once: bool) -> bool:
+        """Whether no unit loses a row, if none has more than `most` (None: nobody knows how many).
+
+        With `once`, where bounds count units, a second row in the same group is no loss. Then a
+        unit loses something only if it touches more groups than are kept; it touches no more than
+        there are, and no more than it has rows.
+
+        >>> units = Contribution(rows=2, groups=2).over(2)
+        >>> units.keeps_all(None, grouped=True, once=True)
+        True
+        >>> units.keeps_all(None, grouped=True, once=False)
+        False
+        """
+        if once and (not grouped or self.all_groups):
+            return True
+        return most is not None and most <= (self.groups if once else self.kept(grouped=grouped))
+
     def l1(self, size: int = 1) -> int:
         """L1 sensitivity, each row adding at most `size`."""
         return self.total * size * (2 if self.adjacency is Adjacency.REPLACE else 1)

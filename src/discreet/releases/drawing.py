@@ -46,8 +46,9 @@ from discreet.releases.engines.base import Cells, Counting, Engine, Query
 from discreet.releases.planning import LIMIT, Plan, Planned
 from discreet.releases.pricing import Priced
 from discreet.releases.rows import condition
-from discreet.releases.statistics.base import DRAWN, Noisy, Result
+from discreet.releases.statistics.base import DRAWN
 from discreet.releases.statistics.cut import outer_ends
+from discreet.releases.statistics.values import Noisy, Result
 from discreet.releases.tables import BESIDE, STATISTIC, Table, table_of, uncollected
 from discreet.words import say
 
@@ -126,8 +127,7 @@ def draw(
     plan = with_found_keys(plan, engine, progress)
     drawn: dict[str, Result] = {}
     for group in passes(plan.statistics):
-        rows = _meeting(engine, group[0].where)
-        drawn |= {one.name: one for one in _answered(plan, rows, group, tell, observe)}
+        drawn |= {one.name: one for one in _answered(plan, engine, group, tell, observe)}
     results = [drawn[planned.name] for planned in plan.statistics]
     return table_of([*results, *_derived(plan, results)], plan.columns())
 
@@ -143,7 +143,7 @@ def completed(plan: Plan, table: Table) -> Table:
     places: dict[str, list[int]] = {}
     for place, name in enumerate(table.columns[STATISTIC]):
         places.setdefault(str(name), []).append(place)
-    value = table.columns["value"]
+    value, low, high = (table.columns[n] for n in ("value", "interval_low", "interval_high"))
     cut = {n: value[at[0]] for n, at in places.items() if n.startswith("cut/")}
     for planned in plan.statistics:
         own = places.get(planned.name, [])
@@ -152,10 +152,11 @@ def completed(plan: Plan, table: Table) -> Table:
         published = [table.columns["published"][place] for place in own]
         calls = plan.calls(planned.name)
         twins = planned.statistic.twin_ends(published, calls, plan.spec.interval)
-        outer = outer_ends(plan, planned, [value[place] for place in own], cut)
+        both = [(low[place], high[place]) for place in own]
+        outer = outer_ends(plan, planned, [value[place] for place in own], both, cut)
         for kind, found in (("published", twins), ("outer", outer)):
-            for place, both in zip(own, found or (), strict=False):
-                ends[f"{kind}_low"][place], ends[f"{kind}_high"][place] = both
+            for place, (least, most) in zip(own, found or (), strict=False):
+                ends[f"{kind}_low"][place], ends[f"{kind}_high"][place] = least, most
     for name, column in ends.items():
         table = table.beside(name, column)
     return table
@@ -215,6 +216,11 @@ def query_of(plan: Plan, group: Sequence[Planned], priority: str | None = None) 
     )
 
 
+def measures_of(plan: Plan, engine: Engine, group: Sequence[Planned]) -> dict[str, Any]:
+    """Return what the engine answers for the statistics of one pass, before any noise."""
+    return _meeting(engine, group[0].where).measure(query_of(plan, group))
+
+
 def _meeting(engine: Engine, where: str | None) -> Engine:
     """Return the rows that meet a condition."""
     if where is None:
@@ -262,13 +268,13 @@ def _answered(
             for p in group
         ]
     tell("releases.progress.measuring", 0, 1)
-    measured = engine.measure(query_of(plan, group))
+    found = measures_of(plan, engine, group)
     tell("releases.progress.measuring", 1, 1)
     results = []
     for planned in group:
         confidence = plan.confidence(planned.name)
         noisy: dict[str, Noisy] = {}
-        seen = {**measured, planned.statistic.measure_name(DRAWN): noisy}
+        seen = {**found, planned.statistic.measure_name(DRAWN): noisy}
         for name, call in plan.calls(planned.name).items():
             over = None if planned.statistic.overall else cells
             drawn = _drawn(planned, call, over, seen, confidence, tell)

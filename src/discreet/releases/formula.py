@@ -20,7 +20,7 @@ declared; so has that of a text whose order is asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import pairwise
@@ -374,6 +374,17 @@ def _arithmetic(term: Term) -> int:
     return below + (term.op in ("+", "-", "*", "/", "floor", "bin"))
 
 
+class NoColumn(SpecError):
+    """A formula names a column that is not there: `column`, and its `place` in the formula."""
+
+    def __init__(self, formula: Formula, term: Term, columns: Iterable[str]) -> None:
+        self.column: str = term.value
+        self.place: dict[str, Any] = {"formula": _short(formula.text), "at": term.at}
+        near = nearest(self.column, columns)
+        why = "no_column" if near is None else "near_column"
+        super().__init__(f"releases.formula.{why}", column=self.column, near=near, **self.place)
+
+
 @dataclass(frozen=True, slots=True)
 class _Types:
     formula: Formula
@@ -417,9 +428,7 @@ class _Types:
         if term.value in self.derived:
             return replace(self.derived[term.value], at=term.at)
         if term.value not in self.columns:
-            near = nearest(term.value, (*self.columns, *self.derived))
-            why = "no_column" if near is None else "near_column"
-            self.refuse(why, term, column=term.value, near=near)
+            raise NoColumn(self.formula, term, (*self.columns, *self.derived))
         kind = self.columns[term.value]
         if kind not in _TYPES:
             self.refuse("no_type", term, column=term.value)

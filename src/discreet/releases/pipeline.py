@@ -7,7 +7,7 @@ promised, from that alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from importlib.metadata import version
@@ -38,6 +38,7 @@ from discreet.releases import outputs
 from discreet.releases.charge import (
     Charging,
     Confirm,
+    Made,
     Outlook,
     Paid,
     Repeat,
@@ -47,10 +48,11 @@ from discreet.releases.charge import (
 from discreet.releases.drawing import Progress, chosen_limit, completed, draw, with_found_keys
 from discreet.releases.engines import opened
 from discreet.releases.planning import Plan, only_bounds, plan_of
-from discreet.releases.rows import joined, rows_told, sampled, shaped
+from discreet.releases.rows import joined, rows_told, sampled, shaped, texts_joined
 from discreet.releases.spec import Spec, load
+from discreet.releases.statistics.cut import clipped_told
 from discreet.releases.tables import Table
-from discreet.rounding import number, up
+from discreet.rounding import FIGURES, number, up
 from discreet.statements import (
     compared_lines,
     gaussian_lines,
@@ -59,12 +61,20 @@ from discreet.statements import (
     promises_in,
     values_open,
 )
-from discreet.statements.presenter import accuracy, cut_lines
-from discreet.statements.tables import flat, sensitivity_text, stated_amount, stated_limit
+from discreet.statements.presenter import accuracy, cut_lines, figures_spent
+from discreet.statements.tables import (
+    flat,
+    promised_limits,
+    sensitive_lines,
+    sensitivity_text,
+    stated_amount,
+    stated_limit,
+    titled,
+)
 from discreet.words import say as text
 
 if TYPE_CHECKING:
-    from discreet import Report
+    from discreet.releases.spec import InFolder
 
 
 class _Charged:
@@ -178,7 +188,7 @@ class Preview(_Charged, Tabular):
 
 
 @dataclass(frozen=True, slots=True)
-class Release(_Charged, JsonReady, Tabular):
+class Release(_Charged, Made, JsonReady):
     """A release that was made: its charge, its files, its table."""
 
     shows: ClassVar = ("release_id", "spent", "remaining", "files", "statement", "head", "series")
@@ -194,6 +204,8 @@ class Release(_Charged, JsonReady, Tabular):
     series: dict[str, Any] | None = None
     """Which slot of which plan it took: `plan_id`, `slot`, `of`, and how many are `free`."""
     key: str | None = None
+    figures: int = field(default=FIGURES, repr=False)
+    """With how many figures it says what it spent, so that it seems to pass no limit."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the release as JSON-ready values, without its table."""
@@ -204,25 +216,9 @@ class Release(_Charged, JsonReady, Tabular):
     def __repr__(self) -> str:
         return f"Release({self.release_id!r}, {_said(self.spent)}, {len(self.table)} rows)"
 
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Return the released table: texts, and values as numbers."""
-        return self.table.to_columns()
-
-    def doubles(self) -> list[str]:
-        """Return the columns of the released table that have numbers."""
-        return self.table.doubles()
-
-    def to_arrow(self) -> Any:
-        """Return the released table as Arrow: texts, and numbers as doubles."""
-        return self.table.to_arrow()
-
-    def report(self, *, note: str | None = None) -> Report:
-        """Write the report of this release, as `discreet.report` does."""
-        import discreet
-
-        spec = self.plan.spec
-        output = spec.path(spec.output)
-        return discreet.report(self.release_id, ledger=spec.ledger_url, output=output, note=note)
+    @property
+    def _of(self) -> InFolder:
+        return self.plan.spec
 
 
 def _said(amount: Mapping[str, Any]) -> str:
@@ -340,18 +336,20 @@ def release(
         return found
     engine = opened(asked.source, asked.path, data, asked.to_dict(), schema_only=dry_run)
     try:
-        engine = joined(engine, asked)
+        own, engine = {*engine.columns}, joined(engine, asked)
         source, engine = engine.columns, shaped(engine, asked)
         slot = None if plan_id is None else _slot_budget(asked, ledger, plan_id, key, retry)
         account = ledger.found(asked.account)
         plan = plan_of(asked, engine.columns, account, slot=slot, source=source)
-        plan = replace(plan, given=data is not None and asked.located is not None)
+        given = data is not None and asked.located is not None
+        texts = texts_joined(asked, plan.keyed)
+        plan = replace(plan, given=given, joined=frozenset({*source} - own), texts=texts)
         how: dict[str, Any] = {"plan_id": plan_id, "key": key, "retry": retry}
         charging = Charging(asked, ledger, plan.pricing.charges, **how)
         if dry_run:
-            return Preview(plan, charging.outlook())
+            return Preview(plan, charging.outlook(confirm))
         if (before_charge or say) is not None:
-            look = Preview(plan, charging.outlook())
+            look = Preview(plan, charging.outlook(confirm=True))
             if look.refused is None:  # else the charge says why
                 if before_charge is not None:
                     before_charge(look)
@@ -388,6 +386,7 @@ def release(
         head=ledger.head,
         series=series and {**series, "free": ledger.plan(series["plan_id"]).free},
         key=key,
+        figures=figures_spent(told),
     )
 
 
@@ -410,22 +409,30 @@ def preview(
     *,
     folder: str | Path | None = None,
     plan_id: str | None = None,
+    next_slot: bool = False,
     key: str | None = None,
     retry: bool = False,
     keys_from: str | Path | None = None,
     changes: Mapping[str, Any] | None = None,
+    confirm: Confirm | None = None,
 ) -> Preview:
-    """Say what a release would cost, what would be left, and how accurate it would be."""
+    """Say what a release would cost, what would be left, and how accurate it would be.
+
+    It is refused where `release` with the same arguments would be. `confirm` allows a second run
+    of the same spec, as there; nobody is asked.
+    """
     return release(
         spec,
         data=data,
         folder=folder,
         dry_run=True,
         plan_id=plan_id,
+        next_slot=next_slot,
         key=key,
         retry=retry,
         keys_from=keys_from,
         changes=changes,
+        confirm=confirm,
     )
 
 
@@ -479,7 +486,7 @@ def statement(said: Mapping[str, Any]) -> str:
     unit, subject, plan = said["unit"], flat(said["unit_name"]), said["plan"]
     left, sensitive = said["remaining"], said["spec"].get("sensitive")
     spent = said["account_spent"]
-    cap = added(spent, left)
+    limits = [added(spent, left), *promised_limits(said["promises"])]
     columns = unit.get("column") or []
     named = subject
     if columns:
@@ -489,19 +496,22 @@ def statement(said: Mapping[str, Any]) -> str:
     bounds = plan["contributions"].values()
     most = {name: max(one[name] for one in bounds) for name in ("rows", "groups")}
     gathered = any(one.get("gathered") for one in bounds)
-    told = [*rows_told(Spec.model_validate({"ledger": "-", **said["spec"]}))]
+    spec = Spec.model_validate({"ledger": "-", **said["spec"]})
+    told, measured = [*rows_told(spec)], [one for entry in spec.named() for one in entry.tables()]
+    clipped = [line for one in measured for _, line in clipped_told(one)]
     why = plan["mechanism"][:1].upper() + plan["mechanism"][1:]
     bound = promises_in(said["promises"], unit["adjacency"])
     promised = [
         part
         for line in (
-            *promise_lines(said["promises"]),
+            *promise_lines(said["promises"], stated_amount(spent, *limits)),
+            *sensitive_lines(said["promises"], unit["adjacency"], sensitive),
             *map(flat, compared_lines(said["promises"], said["learned"])),
         )
         for part in (line, "")
     ]
     lines = [
-        _say("title", purpose=flat(said["purpose"])),
+        titled("release_statement.title", said["promises"], flat(said["purpose"])),
         "",
         *promised,
         _say("learned"),
@@ -518,8 +528,9 @@ def statement(said: Mapping[str, Any]) -> str:
             unit=named,
             neighbours=_say(f"neighbours.{unit['adjacency']}"),
         ),
-        _say("this", amount=stated_amount(said["spent"], cap)),
-        _say("so_far", account=flat(said["account"]), amount=stated_amount(spent, cap)),
+        *_planned(said),
+        _say("this", amount=stated_amount(said["spent"], *limits)),
+        _say("so_far", account=flat(said["account"]), amount=stated_amount(spent, *limits)),
         _say("remaining", amount=_say("no_cap") if left.get("unbounded") else stated_limit(left)),
         *([] if sensitive is None else [_say("sensitive", words=flat(sensitive))]),
         _say("head", head=said["head"]),
@@ -531,12 +542,13 @@ def statement(said: Mapping[str, Any]) -> str:
         *([flat(" ".join(told)), ""] if told else []),
         _say("calls"),
         "|---|---|---|---|---|---|---|---|",
-        *(_call(call, cap) for call in plan["calls"]),
+        *(_call(call, limits) for call in plan["calls"]),
         "",
         *gaussian_lines(said.get("gaussian_mu")),
         *_found(plan),
         _say("intervals", interval=said["interval"]),
-        *(f"- {flat(line)}" for line in cut_lines(said["cut"])),
+        *(f"- {flat(line)}" for line in cut_lines(said)),
+        *(f"- {flat(line)}" for line in dict.fromkeys(clipped)),
         *(f"- {flat(line)}" for line in said.get("empty", {}).values()),
         "",
         _say("unprotected"),
@@ -544,10 +556,19 @@ def statement(said: Mapping[str, Any]) -> str:
         *([_say("of_values", unit=subject)] if bound and values_open(bound) else []),
         _say("of_groups", unit=subject),
         _say("elsewhere"),
+        _say("later"),
         _say("beyond", unit=subject, what=_say(f"beyond_{beyond}")),
         "",
     ]
     return "\n".join(lines)
+
+
+def _planned(said: Mapping[str, Any]) -> list[str]:
+    """Return which slot of a plan a release takes, or of how many it is one; nothing if alone."""
+    slot, series = said.get("series"), said["spec"].get("series")
+    if slot:
+        return [_say("slot", **slot)]
+    return [_say("series", of=series["releases"])] if series else []
 
 
 def _found(plan: Mapping[str, Any]) -> list[str]:
@@ -560,9 +581,9 @@ def _found(plan: Mapping[str, Any]) -> list[str]:
     return [*said, ""] if said else []
 
 
-def _call(call: Mapping[str, Any], cap: Mapping[str, Any]) -> str:
+def _call(call: Mapping[str, Any], limits: Sequence[Mapping[str, Any]]) -> str:
     def price(value: float | None) -> str:
-        return "" if value is None else number(value, "up", figures_apart(call, cap))
+        return "" if value is None else number(value, "up", figures_apart(call, *limits))
 
     names = (flat(call["statistic"]), flat(call["part"]), call["mechanism"])
     sizes = (sensitivity_text(call, 4), f"{call['scale']:.4g}")

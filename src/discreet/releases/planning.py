@@ -26,15 +26,17 @@ from discreet.releases.engines.base import Cells, Column, KeySet, Labels, fields
 from discreet.releases.formula import columns_in, parse
 from discreet.releases.pricing import Asked, Priced, Pricing, allowances, delta_of, priced, share
 from discreet.releases.quotients import Spread
-from discreet.releases.rows import column_in, hints, read_as, sample_told
-from discreet.releases.source import GivenSource, options_of, pattern_of
+from discreet.releases.rows import Seen, column_in, hints, read_as, sample_told
+from discreet.releases.source import GivenSource, options_of, path_in, pattern_of
 from discreet.releases.spec import PublicFiles, Spec, letters_compared
 from discreet.releases.statistics import Statistic
-from discreet.releases.statistics.base import SIZES, Answer, Part, Result, Sought, decimal, span
-from discreet.releases.statistics.cut import CutUnits, questions
+from discreet.releases.statistics.base import Sought
+from discreet.releases.statistics.cut import CutUnits, limits_of, not_counted, questions
 from discreet.releases.statistics.derived import Beside, Derived, Maker, Released
+from discreet.releases.statistics.quantiles import Ranked
+from discreet.releases.statistics.values import SIZES, Answer, Part, Result, decimal, span
 from discreet.releases.tables import RESERVED, STATISTIC, Table, decimal_text
-from discreet.statements.presenter import spaced_text
+from discreet.statements.presenter import quoted, spaced_text
 from discreet.words import say
 
 LIMIT = "protect.rows"
@@ -136,6 +138,10 @@ class Plan:
     """The plans for each limit of rows, where one of them is chosen on the data."""
     beside: Mapping[str, Beside | None] = field(default_factory=dict)
     """What statistics made from others are put in relation to, read before the charge."""
+    joined: frozenset[str] = frozenset()
+    """The columns of tables that are joined, where these were looked at."""
+    texts: Mapping[str, tuple[str, frozenset[str]]] = field(default_factory=dict, repr=False)
+    """The texts that columns of keys have in public tables that are joined, with the table."""
     given: bool = False
     """Whether data are given in the place of the source that the spec names."""
 
@@ -151,9 +157,14 @@ class Plan:
     def notes(self) -> tuple[str, ...]:
         """What a person should know of how the data are read."""
         said = [] if self.spec.sample is None else [self._of_sample()]
-        said += hints(self.spec)
+        said += [*hints(self.spec), *self._named_alike()]
         if self.limits:
             said.append(say("releases.plan.limit_open", rows=max(self.limits)))
+            served = [p.statistic for p in self.statistics if not isinstance(p.statistic, CutUnits)]
+            if all(one.typical for one in served):
+                said.append(say("releases.plan.limit_typical"))
+        said += not_counted(self.statistics, self.spec)
+        said += self._usual_ranks()
         for one in self.statistics:
             own = one.statistic.note(one.contribution)
             said += [] if own is None else [own]
@@ -166,17 +177,81 @@ class Plan:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What may make the release worthless: how columns without a type are read."""
-        numbers, found = self.assumed_numbers, list[str]()
-        if numbers:
-            types = ", ".join(f"{name}: number" for name in numbers)
-            said = {"many": len(numbers), "columns": ", ".join(map(repr, numbers)), "types": types}
-            found.append(say("releases.plan.assumed_number", **said))
-        for name, kind in self.assumed_types.items():
-            if name not in self.assumed_numbers:
-                wanted = say(f"releases.formula.types.{kind}")
-                said = {"column": name, "kind": kind, "wanted": wanted}
-                found.append(say("releases.plan.assumed_type", **said))
-        return (*found, *self._letters(), *self.empty.values())
+        numbers = dict.fromkeys(self.assumed_numbers, "number")
+        read = {name: kind for name, kind in self.assumed_types.items() if name not in numbers}
+        found = (*self._untyped("number", numbers), *self._untyped("type", read))
+        return (*found, *self._letters(), *self._in_no_row(), *self.empty.values())
+
+    def _untyped(self, how: str, columns: Mapping[str, str]) -> Iterator[str]:
+        """Say how columns without a type are read, and the line that declares all of a table."""
+        tables: dict[str, dict[str, str]] = {}
+        for name, kind in columns.items():
+            there = (
+                path_in(join.source) or ""
+                for join in self.spec.join
+                if name in join.columns or (not join.columns and name in self.joined)
+            )
+            tables.setdefault(next(there, ""), {})[name] = kind
+        for path, kinds in tables.items():
+            declared = "{types: {" + ", ".join(f"{n}: {kind}" for n, kind in kinds.items()) + "}}"
+            declared = f"{{path: {path or '…'}, {declared[1:]}"
+            line = f"join: {{source: {declared}}}" if path else f"source: {declared}"
+            wanted = {
+                say(f"releases.formula.types.{kind}"): ", ".join(
+                    repr(name) for name, other in kinds.items() if other == kind
+                )
+                for kind in kinds.values()
+            }
+            said = {"many": len(kinds), "columns": ", ".join(map(repr, kinds)), "line": line}
+            if len(wanted) == 1:
+                said["wanted"] = next(iter(wanted))
+                yield say(f"releases.plan.assumed_{how}", **said)
+            else:
+                said["wanted"] = "; ".join(f"{what} in {those}" for what, those in wanted.items())
+                yield say("releases.plan.assumed_types", **said)
+
+    @property
+    def keyed(self) -> dict[str, tuple[str, ...]]:
+        """The columns that have public keys, with all keys that statistics name."""
+        found: dict[str, dict[str, None]] = {}
+        for one in self.statistics:
+            for column, keys in one.statistic.public_keys.items():
+                found.setdefault(column, {}).update(dict.fromkeys(keys))
+        return {column: tuple(keys) for column, keys in found.items()}
+
+    def _in_no_row(self) -> Iterator[str]:
+        """Warn of keys of a column from a public table that no row of the table has."""
+        for column, keys in self.keyed.items():
+            if column not in self.texts:
+                continue
+            source, there = self.texts[column]
+            if none := [repr(key) for key in keys if key not in there]:
+                some = ", ".join([*none[:_SOME], *["…"][: len(none) - _SOME]])
+                told = {"column": column, "source": source, "number": len(none), "some": some}
+                yield say("releases.plan.in_no_row", **told)
+
+    def _usual_ranks(self) -> Iterator[str]:
+        """Say how the usual error of quantiles is seen, where a rehearsal can show it."""
+        names = [one.name for one in self.statistics if isinstance(one.statistic, Ranked)]
+        spec = self.spec
+        if spec.protect.rows is None or spec.per_unit or not all(one.public for one in spec.join):
+            return
+        if names:
+            yield say("releases.plan.usual_ranks", statistics=quoted(names))
+
+    def _named_alike(self) -> Iterator[str]:
+        """Say where one label stands for the keys of several columns."""
+        labels, keys = self.spec.labels, dict[str, set[str]]()
+        for one in self.statistics:
+            for column, listed in one.statistic.public_keys.items():
+                own = labels.get(column, "")
+                named = () if isinstance(own, str) else own.keys
+                keys.setdefault(column, set()).update(set(listed).difference(named))
+        for key, label in labels.items():
+            columns = [column for column in sorted(keys) if key in keys[column]]
+            if isinstance(label, str) and len(columns) > 1:
+                said = {"key": key, "label": label, "columns": ", ".join(columns)}
+                yield say("releases.plan.label_of_several", **said, column=columns[0])
 
     def _letters(self) -> Iterator[str]:
         """Warn where letters beyond ASCII are sought, and nothing says how the file writes them."""
@@ -315,8 +390,9 @@ class Plan:
                 most = _SOME if entry.sized else None
                 some = [one.assumed_rows(self.calls(one.name), most) for one in sources]
                 said = {"statistic": str(entry.name), "interval": self.spec.interval}
-                make = self.derived[str(entry.name)]
-                found = entry.accuracy_of(make, some, self.spec.interval)
+                name = str(entry.name)
+                make, beside = self.derived[name], self.beside[name]
+                found = entry.accuracy_of(make, some, self.spec.interval, beside)
                 if found:
                     yield said | found
 
@@ -370,8 +446,7 @@ class Plan:
         None where the spec does not pay for it, and something may be cut.
         """
         if self.spec.cut is None:
-            units = self.spec.limited
-            return None if any(questions(self.statistics, units=units)) else []
+            return None if any(questions(self.statistics, self.spec)) else []
         asked = (p.statistic for p in self.statistics if isinstance(p.statistic, CutUnits))
         return [
             one.told({} if table is None else table.row_of(one.name), self.spec.cut)
@@ -385,15 +460,21 @@ class Plan:
             "calls": [call.to_dict() for call in self.pricing.calls],
             "accuracy": self.accuracy(),
             "mechanism": self.pricing.why,
-            "contributions": {p.name: p.contribution.to_dict() | one for p in self.statistics},
+            "contributions": {
+                p.name: p.contribution.to_dict() | one | limits_of(p, self.spec)
+                for p in self.statistics
+            },
         }
 
 
 def only_bounds(spec: Spec, columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
-    """Say of which values in a released table no more is known than their bounds."""
+    """Say which values in a released table have all of their bounds as interval."""
+    ranked = {str(entry.name) for entry in spec.named() if isinstance(entry, Ranked)}
     for (name, low, high), found in Counter(filter(None, whole_bounds(spec, columns))).items():
         said = {"statistic": name, "values": found, "low": low, "high": high}
-        yield say("releases.plan.only_bounds", **said)
+        line = say("releases.plan.only_bounds", **said)
+        nearer = say("releases.plan.only_bounds_ranked", **said) if name in ranked else ""
+        yield f"{line} {nearer}".rstrip()
 
 
 def whole_bounds(
@@ -401,7 +482,7 @@ def whole_bounds(
 ) -> list[tuple[str, str, str] | None]:
     """Return statistic and bounds of each row whose interval is all of them; None for the others.
 
-    Such a value tells nothing.
+    Such an interval tells nothing.
     """
     tables = [table for entry in spec.named() for table in (entry, *entry.tables())]
     bounded = {
@@ -411,6 +492,16 @@ def whole_bounds(
     }
     ends = (columns[name] for name in (STATISTIC, "interval_low", "interval_high"))
     return [row if row in bounded else None for row in zip(*ends, strict=True)]
+
+
+_WRITTEN = {
+    "encoding": "windows-1252",
+    "delimiter": "';'",
+    "decimal": "','",
+    "thousands": "'.'",
+    "types": "{day: '%d.%m.%Y'}",
+}
+"""Examples of what a spec may declare of a CSV file."""
 
 
 def as_written(given: GivenSource) -> tuple[str, ...]:
@@ -425,7 +516,14 @@ def as_written(given: GivenSource) -> tuple[str, ...]:
     said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
     forms = [form for form in dict.fromkeys(source.types.values()) if pattern_of(form)]
     dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
-    return (say("releases.plan.as_written", number=number, dates=dates, **said),)
+    declared = source.model_fields_set
+    open_ = [name for name in _WRITTEN if name not in declared]
+    if "decimal" in declared and "thousands" in open_:  # a file may have none
+        open_.remove("thousands")
+    fields = [f"{name}: {_WRITTEN[name]}" for name in open_]
+    declare = say("releases.plan.declare", fields=", ".join(fields)) if fields else ""
+    told = said | {"number": number, "dates": dates, "declare": declare}
+    return (say("releases.plan.as_written", **told),)
 
 
 def plan_of(
@@ -443,7 +541,7 @@ def plan_of(
     `rows` is a limit of rows in the place of the declared one, or of the largest to choose among.
     `slot` is what the slot of a plan has paid for: it is the budget of a spec that gives none.
     """
-    assumed = _check_columns(spec, columns)
+    assumed = _check_columns(spec, columns, source or ())
     for entry in spec.named():
         if entry.where is not None and isinstance(entry, Derived):
             raise SpecError("releases.rows.made_where", statistic=entry.name)
@@ -605,10 +703,10 @@ def _planned(spec: Spec, rows: int | None) -> tuple[tuple[Planned, ...], list[As
             raise SpecError("releases.plan.choice_within")
         asked.append(Asked(LIMIT, LIMIT_CALL, decimal(choice.weight)))
     if spec.cut is not None:
-        found = list(questions(statistics, units=spec.limited))
-        if not found:
+        found = list(questions(statistics, spec, spec.cut))
+        if not found and not any(questions(statistics, spec)):
             raise SpecError("releases.cut.nothing")
-        weight = decimal(spec.cut.weight) / len(found)
+        weight = decimal(spec.cut.weight) / max(len(found), 1)
         for one, question in found:
             statistics.append(replace(one, statistic=question))
             asked += [
@@ -623,18 +721,25 @@ def _key_call(search: Search) -> Asked:
     return Asked(search.payer, part, decimal(price.weight), None, price.delta, once.groups)
 
 
-def _check_columns(spec: Spec, columns: Mapping[str, Column]) -> tuple[str, ...]:
+def _check_columns(
+    spec: Spec, columns: Mapping[str, Column], source: Iterable[str]
+) -> tuple[str, ...]:
     """Refuse a spec that names columns which are not there, or of a kind that cannot be used.
 
     Return the columns without a type that statistics take for numbers, those of the source where a
     derived column only has another name for one.
     """
     assumed: list[str] = []
+    seen = Seen(spec, columns, {*source, *spec.let} if spec.per_unit else ())
 
     def found(column: str, name: str) -> Column:
-        if spec.per_unit and column not in columns:
-            said = {"name": name, "column": column, "features": ", ".join(spec.per_unit)}
-            raise SpecError("releases.plan.gathered", **said)
+        why = None if column in columns else seen.elsewhere(column)
+        if why is None and spec.per_unit and column not in columns:
+            listed = ", ".join(columns)
+            why = say("releases.rows.no_feature", column=column, columns=listed)
+        if why is not None:
+            whose = say("releases.plan.whose", statistic=name)
+            raise SpecError("releases.spec.fault", where=whose, says=why)
         return column_in(columns, column, name)
 
     for column in spec.protect.column:

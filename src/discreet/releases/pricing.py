@@ -11,7 +11,8 @@ Currency. A budget in ε is split as ε_i = ε·w_i/W and the calls compose by a
 budget in ρ is split as ρ_i = ρ·w_i/W and adds up as zCDP. A budget (ε, δ) may be spent either way:
 as ε, or through the largest ρ whose tight conversion stays within (ε, δ) (Canonne, Kamath and
 Steinke 2020). `mechanism: auto` takes the way with less error: the geometric mean over the calls of
-the standard deviation. Shares are rounded down, so that they never add up to more than the budget.
+the standard deviation (calls that make one estimate together count once, with its error). Shares
+are rounded down, so that they never add up to more than the budget.
 
 A wanted accuracy (`within`) is bought first, at its price; what is left is split by weight.
 Keys that are paid for take their share in ε, and their δ on top.
@@ -33,6 +34,7 @@ from fractions import Fraction
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
 
+from discreet.budgets.keeping import Rule
 from discreet.composition.concentrated import zcdp_delta
 from discreet.composition.sampling import amplified, before_sampling
 from discreet.errors import BudgetExceeded, SpecError
@@ -47,7 +49,8 @@ from discreet.ledger.amounts import Amount
 from discreet.ledger.promises import register
 from discreet.numerics import bracket, float_down, float_up
 from discreet.promises import Promise, delta_in
-from discreet.releases.statistics.base import Part, Within, decimal
+from discreet.releases.statistics.base import Within
+from discreet.releases.statistics.values import Part, decimal
 from discreet.rounding import down, up
 from discreet.words import has, say
 
@@ -77,14 +80,33 @@ def allowances(spec: Spec, account: Account | None, asked: Sequence[Asked]) -> l
     """Return the most that a spec may spend, in each way that its account could add it up.
 
     An account that is not open has no filter yet: what has to hold with a confidence alone can be
-    paid for in ε or in ρ, whichever gives less error. A δ, of the promise or of keys, decides.
+    paid for in ε or in ρ, whichever gives less error. A δ of the promise decides. Keys that are
+    found need their δ on the account, and its promise is worked out at that δ.
     """
-    promise, delta = spec.promised(), delta_in(spec.promise_keys or {}) or delta_of(asked)
-    if account is not None or promise is None or promise.confidence is None or delta:
+    promise, delta = spec.promised(), delta_in(spec.promise_keys or {})
+    for_keys = delta_of(asked)
+    if promise is not None and promise.every_output and for_keys:
+        raise SpecError("charge.keys_for_every_output", delta=float(for_keys))
+    if account is not None or promise is None or delta:
         return [allowance(spec, account)]
-    rules = ("pure", "zcdp") if "epsilon" in _spends(spec.mechanism) else ("zcdp",)
-    new = (Account.opened(spec.account, **spec.protect.terms, filter=r, cap=None) for r in rules)
-    return [allowance(spec, one) for one in new]
+    times = 1 if spec.series is None else spec.series.releases
+    at = Amount.of(epsilon=0.0, delta=min(1.0, float_up(for_keys * times)))
+    rules: tuple[Rule, ...] = ("basic",) if for_keys else ()
+    if promise.confidence is not None:
+        in_epsilon = rules or ("pure",)
+        rules = (*in_epsilon, "zcdp") if "epsilon" in _spends(spec.mechanism) else ("zcdp",)
+    if not rules:
+        return [allowance(spec, account)]
+    return [allowance(spec, new_account(spec, rule, at)) for rule in rules]
+
+
+def new_account(spec: InFolder, rule: str, at: Amount) -> Account:
+    """Return an account as it would be opened for the promise of a spec, at a cap on δ.
+
+    What it may spend beside δ follows from the promise and is not said yet.
+    """
+    new = Account.opened(spec.account, **spec.protect.terms, filter=rule, cap=None)
+    return replace(new, cap=replace(new.filter.zero, delta=at.delta)) if at.delta else new
 
 
 def require_own(spec: InFolder) -> None:
@@ -117,7 +139,8 @@ def _guarantee(limit: Amount, adjacency: Adjacency, delta: float) -> Guarantee:
         return stated(rho=float_down(limit.rho), adjacency=adjacency)
     most = 0.0 if limit.delta is None else float_down(limit.delta)
     if delta > most:
-        raise SpecError("charge.too_much_delta", delta=delta, most=most)
+        text = "no_delta_on_pure" if limit.delta is None else "too_much_delta"
+        raise SpecError(f"charge.{text}", delta=delta, most=most)
     return stated(float_down(limit.lead), delta, adjacency=adjacency)
 
 
@@ -227,9 +250,19 @@ class Pricing:
 
     @property
     def spread(self) -> float:
-        """The mean logarithm of the standard deviations: how wide the noise is, over all calls."""
-        logs = (math.log(max(call.sd, 1e-300)) for call in self.calls)
-        return math.fsum(logs) / max(len(self.calls), 1)
+        """The mean logarithm of the standard deviations: how wide the noise is, over all calls.
+
+        Calls that make one estimate together count once, with the error of what is published.
+        """
+        found: dict[str | int, list[float]] = {}
+        for place, call in enumerate(self.calls):
+            blurs = call.asked.part.blurs
+            times = 1.0 if blurs is None else blurs["epsilon" if call.rho is None else "rho"]
+            one = place if blurs is None else call.asked.statistic
+            found.setdefault(one, []).append(math.log(max(call.sd * times, 1e-300)))
+        return math.fsum(math.fsum(logs) / len(logs) for logs in found.values()) / max(
+            len(found), 1
+        )
 
     def of(self, statistic: str) -> dict[str, Priced]:
         """Return the calls of one statistic by part, without those that find its keys."""

@@ -26,6 +26,12 @@ divided by θ grows, as q(θ)/θ is what N/θ − M reaches, and that shrinks. S
 and bisection finds it. With B ≤ 0 every θ is possible, and so are arbitrarily large ones if B is
 within the reach of its own noise.
 
+Beforehand. Let B > 0 and b be the true denominator. A/B − θ > t asks for N − (θ + t)M > tb, and
+A/B − θ < −t for N − (θ − t)M < −tb; so |A/B − θ| ≤ t holds with probability 1 − α if q(θ + t) ≤ tb.
+q is a norm of (1, θ) for symmetric log-concave noise (Bobkov 2010, Convex bodies and norms
+associated to convex measures), hence q(θ) ≤ q_N + θq_M; where each noise may take half of α that is
+so by definition. With q_M < b, t = (q_N + θq_M)/(b − q_M) will do for every θ.
+
 Sums. The law of a weighted sum of independent noises, for intervals that hold.
 
 Notation. X is a sum of terms c_j N_j: N_j is integer noise of a known law, c_j its factor, and m_j
@@ -244,6 +250,26 @@ def quotient(
         if far < _FARTHEST:
             high = Fraction(bracket(possible, middle, far, relative=1e-9)[1])
     return value, Fraction(low), high
+
+
+def error_of_quotient(
+    one: Spread, below: Fraction, other: Spread, confidence: float
+) -> tuple[float, float] | None:
+    """Return x and y: any quotient is off by at most x + y·quotient where it is divided by `below`.
+
+    None where nothing is known.
+
+    >>> from discreet.laws import DiscreteGaussian
+    >>> noise = Spread(DiscreteGaussian, 2, 1)
+    >>> x, y = error_of_quotient(noise, Fraction(100), noise, 0.95)
+    >>> round(x, 3), round(y, 3)
+    (0.052, 0.052)
+    """
+    alpha = 1 - confidence
+    each = alpha if _together(one, other) else alpha / 2
+    reach = other.reaches(each)
+    left = float(below) - reach
+    return None if left <= 0 else (one.reaches(each) / left, reach / left)
 
 
 @dataclass(frozen=True, slots=True)

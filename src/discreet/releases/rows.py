@@ -47,7 +47,7 @@ import math
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -60,10 +60,11 @@ from discreet.errors import DataError, DiscreetError, PolicyError, SpecError
 from discreet.guarantees import amount, stated
 from discreet.reading import like, nearest
 from discreet.releases.engines import file_of, is_csv, opened
-from discreet.releases.engines.base import TEXTS, Column, Engine, Number
+from discreet.releases.engines.base import TEXTS, Column, Engine, Number, fields
 from discreet.releases.formula import (
     KINDS,
     Formula,
+    NoColumn,
     Term,
     Type,
     casts,
@@ -81,6 +82,7 @@ from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.releases.spec import Spec
+    from discreet.releases.statistics import Statistic
 
 
 def _readable(text: str) -> str:
@@ -292,11 +294,11 @@ def keys_known(
 
 def hints(spec: Spec) -> Iterator[str]:
     """Yield what a spec allows and people may not expect: of missing values, and of levels."""
-    tested = set() if spec.where is None else set(tested_for_null(parse(spec.where).tree))
+    tables = [table for entry in spec.named() for table in entry.tables()]
     for name, text in spec.let.items():
+        tested = _tested_beside(spec, name, tables)
         if missing := [one for one in unmet(parse(text).tree) if one not in tested]:
             yield say("releases.plan.unmet", name=name, column=missing[0])
-    tables = [table for entry in spec.named() for table in entry.tables()]
     for join in (join for join in spec.join if join.public and len(join.by) == 1):
         for column in join.columns:
             both = {column, *join.by}
@@ -306,6 +308,50 @@ def hints(spec: Spec) -> Iterator[str]:
             if both <= {name for names in apart for name in names}:
                 said = {"child": join.by[0], "parent": column, "file": path_in(join.source)}
                 yield say("releases.plan.levels", **said)
+
+
+def _tested_beside(spec: Spec, name: str, tables: Iterable[Statistic]) -> set[str]:
+    """Return the columns tested for nulls by the spec, or by every statistic of a derived column.
+
+    Features of a unit see all of its rows, whatever their statistics leave out.
+    """
+    tested = set(_tested(spec.where))
+    users = [one for one in tables if name in _behind(spec, _columns_of(one))]
+    if users and not spec.per_unit:
+        tested |= set.intersection(*(set(_tested(one.where)) for one in users))
+    return tested
+
+
+def _tested(where: str | None) -> Iterator[str]:
+    return iter(()) if where is None else tested_for_null(parse(where).tree)
+
+
+def _columns_of(statistic: Statistic) -> Iterator[str]:
+    """Yield the columns that a statistic groups by or measures, or that its rows depend on."""
+    yield from statistic.grouped_by
+    yield from (read.column for one in statistic.measures() for read in fields(one))
+    if statistic.where is not None:
+        yield from columns_in(parse(statistic.where).tree)
+
+
+def _behind(spec: Spec, columns: Iterable[str]) -> set[str]:
+    """Return columns with the derived ones that they are made from."""
+    found, left = set[str](), [*columns]
+    while left:
+        name = left.pop()
+        if name not in found and name in spec.let:
+            left += columns_in(parse(spec.let[name]).tree)
+        found.add(name)
+    return found
+
+
+def columns_seen(spec: Spec) -> list[str]:
+    """Return the columns that statistics and the unit see, which a spec may make itself."""
+    names = list(spec.protect.column)
+    for statistic in (table for entry in spec.named() for table in entry.tables()):
+        names += statistic.grouped_by
+        names += [field.column for one in statistic.measures() for field in fields(one)]
+    return names
 
 
 def columns_read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
@@ -331,11 +377,44 @@ def columns_read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
             yield from behind(name, let if text is spec.where else every)
 
 
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The columns that a part of a spec sees, and those that there were before `per_unit`."""
+
+    spec: Spec
+    columns: Iterable[str]
+    before: Iterable[str] = ()
+
+    def elsewhere(self, column: str) -> str | None:
+        """Say where a column is that is not among those seen; None if it is nowhere."""
+        spec = self.spec
+        if column in self.before:
+            listed = ", ".join(self.columns)
+            return say("releases.rows.after_units", column=column, columns=listed)
+        if column in spec.per_unit:
+            return say("releases.rows.feature", column=column)
+        if column in spec.let:
+            return say("releases.rows.derived", column=column)
+        for join in spec.join:
+            with suppress(DiscreetError), closing(opened(join.source, spec.path)) as table:
+                if column in table.columns:
+                    listed = ", ".join((*join.columns, column))
+                    said = {"source": path_in(join.source), "column": column, "columns": listed}
+                    return say("releases.rows.not_taken", **said)
+        return None
+
+
 @contextmanager
-def _under(key: str) -> Iterator[None]:
-    """Name the key of the spec whose formula does not fit the columns."""
+def _under(key: str, seen: Seen) -> Iterator[None]:
+    """Name the key of the spec whose formula does not fit the columns that it sees."""
     try:
         yield
+    except NoColumn as fault:
+        why = seen.elsewhere(fault.column)
+        told = "" if why is None else say("releases.formula.elsewhere", why=why, **fault.place)
+        raise SpecError(
+            "releases.spec.fault", where=f"{key}: ", says=told or fault.message
+        ) from None
     except SpecError as fault:
         raise SpecError("releases.spec.fault", where=f"{key}: ", says=fault.message) from None
 
@@ -395,8 +474,9 @@ def shaped(engine: Any, spec: Spec) -> Any:
         raise SpecError("engines.no_derived")
     unit, found = spec.protect.column, engine
     terms, later = _derived(spec, found.columns)
+    before = {*found.columns, *terms} if spec.per_unit else set()
     if spec.where is not None:
-        with _under("where"):
+        with _under("where", Seen(spec, found.columns)):
             met = resolve(parse(spec.where), found.columns, terms, wanted="boolean")
         found = found.filtered(met)
     if spec.per_unit:
@@ -404,20 +484,20 @@ def shaped(engine: Any, spec: Spec) -> Any:
         for name, feature in spec.per_unit.items():
             if name in unit:
                 raise SpecError("releases.rows.name_taken", name=name)
-            with _under(f"per_unit.{name}"):
+            with _under(f"per_unit.{name}", Seen(spec, found.columns)):
                 features[name] = feature.resolved(engine.columns, terms)
         for column in unit:
             column_in(found.columns, column, "protect")
         found, terms = found.per_unit(unit, features), {}
         for name, formula in later.items():
-            with _under(f"let.{name}"):
+            with _under(f"let.{name}", Seen(spec, (*found.columns, *terms), before)):
                 terms[name] = resolve(formula, found.columns, terms)
     found = found.computed(terms) if terms else found
     for column in unit if spec.sample is not None else ():
         if column_in(found.columns, column, "protect") not in ("integer", *TEXTS):
             raise DataError("engines.sampled_unit", column=column)
     for text, key in spec.conditions.items():
-        with _under(key):
+        with _under(key, Seen(spec, found.columns, before)):
             met = condition(text, found.columns)
         found.filtered(met)  # refused before the charge
     return found
@@ -448,7 +528,7 @@ def _derived(
         if set(columns_in(formula.tree)) & {*spec.per_unit, *later}:
             later[name] = formula
         else:
-            with _under(f"let.{name}"):
+            with _under(f"let.{name}", Seen(spec, columns)):
                 terms[name] = resolve(formula, columns, terms)
     return terms, later
 
@@ -504,14 +584,17 @@ def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
     located = path_in(join.source)
     try:
         reader = opened(join.source, spec.path)
-    except DataError as fault:  # which speaks of a source
+    except (DataError, SpecError) as fault:  # which speaks of a source
         said = {"says": fault.message, "next": fault.next or ""}
-        raise SpecError("releases.rows.join_fault", source=located, **said) from None
+        which = "join_source" if isinstance(fault, SpecError) else "join_fault"
+        raise SpecError(f"releases.rows.{which}", source=located, **said) from None
     with closing(reader) as table:
         for column in join.by:
             if column not in table.columns:
                 raise _not_there(located, column, table.columns)
             if column not in columns:
+                if column in spec.let or column in spec.per_unit:
+                    raise SpecError("releases.rows.on_made", column=column)
                 near = like(column, columns)
                 raise SpecError("releases.rows.on_column", column=column, like=near)
         rest = [column for column in table.columns if column not in join.by]
@@ -524,7 +607,7 @@ def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
         kinds = {column: table.columns[column] for column in taken}
         rows = _public_rows(table, join, taken) if join.public else None
     if rows is not None and is_csv(located or ""):
-        kinds |= dict.fromkeys(_texts_in(join, spec, rows, taken), "text")
+        kinds |= dict.fromkeys(_texts_in(join, spec, rows, _used(join, spec, taken)), "text")
 
     def read() -> Rows:
         if rows is not None:
@@ -533,6 +616,27 @@ def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
             return _drawn(table.every_row(join.by, taken), join.rows or 1)  # type: ignore[attr-defined]
 
     return Looked(tuple(join.by), kinds, read, protected=rows is None)
+
+
+def texts_joined(spec: Spec, wanted: Collection[str]) -> dict[str, tuple[str, frozenset[str]]]:
+    """Return the texts that some columns have in public tables, each with its table.
+
+    They are compared with keys as texts; columns of another kind are left out.
+    """
+    made = {*spec.let, *spec.per_unit}
+    found: dict[str, tuple[str, frozenset[str]]] = {}
+    for join in spec.join:
+        names = [n for n in wanted if n not in made and n not in join.by]
+        names = [n for n in names if n in join.columns or not join.columns]
+        if not join.public or not names:
+            continue
+        with closing(opened(join.source, spec.path)) as table:
+            names = [n for n in names if table.columns.get(n) in TEXTS]
+            if names:
+                _, values = table.every_row(join.by, names)  # type: ignore[attr-defined]
+                source = path_in(join.source) or ""
+                found |= {n: (source, frozenset(filter(None, values[n]))) for n in names}
+    return found
 
 
 def _public_rows(table: Any, join: Join, taken: list[str]) -> Rows:
@@ -547,9 +651,19 @@ def _public_rows(table: Any, join: Join, taken: list[str]) -> Rows:
     return keys, values
 
 
+def _used(join: Join, spec: Spec, taken: list[str]) -> list[str]:
+    """Return the columns of a joined table that a spec names: no other one is judged."""
+    by = (name for other in spec.join for name in other.by)
+    made = (*columns_seen(spec), *by, *spec.let, *spec.per_unit)
+    named = {*join.columns, *columns_read(spec, made)}
+    return [column for column in taken if column in named]
+
+
 def _texts_in(join: Join, spec: Spec, rows: Rows, taken: list[str]) -> Iterator[str]:
     """Yield the columns of a public CSV file that hold texts; refuse what cannot be read.
 
+    Where most values are numbers, each other one with a digit is refused; where most are texts, one
+    that is a number written in another way: a comma for the point must not make a column a text.
     Of protected data such a value counts as missing, since a refusal would tell of it.
     """
     from discreet.releases.engines.files import public_rows
@@ -575,8 +689,10 @@ def _texts_in(join: Join, spec: Spec, rows: Rows, taken: list[str]) -> Iterator[
             if text is not None and value is None
         ]
         said = {"file": path.name, "column": column}
-        mixed = len(unread) < sum(text is not None for text in texts)
-        wrong = unread if declared else [n for n in unread if mixed and _DIGIT.search(texts[n])]
+        there = sum(text is not None for text in texts)
+        like_number = _DIGIT if 2 * len(unread) <= there else _NUMBER_OTHERWISE
+        mixed = len(unread) < there
+        wrong = unread if declared else [n for n in unread if mixed and like_number.match(texts[n])]
         if wrong:
             wanted = say(f"releases.public.as_{'declared' if declared else 'number'}")
             key = ", ".join(keys[wrong[0]])
@@ -589,7 +705,8 @@ def _texts_in(join: Join, spec: Spec, rows: Rows, taken: list[str]) -> Iterator[
             yield column
 
 
-_DIGIT = re.compile("[0-9]")
+_DIGIT = re.compile(".*[0-9]", re.DOTALL)
+_NUMBER_OTHERWISE = re.compile(r"\s*[-+−]?[.,]?[0-9][0-9.,'’\s]*$")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(\.[0-9]{3})+")
 _DAY_OR_TRUTH = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|(true|false)$", re.IGNORECASE)
 

@@ -1,17 +1,17 @@
 """A stored release as tables that people open: wide, for spreadsheets, a workbook with notes.
 
 `release.json` is read and nothing else. Texts of the spec's `labels` stand for statistics, columns
-and keys. In CSV no text is a formula (`tables.harmless`), and in a workbook every text is an inline
-string, which no program computes. What stands for a number must be one: whoever wrote the folder
-could have put a formula there.
+and keys; a column may have labels of its own for its keys. In CSV no text is a formula
+(`tables.harmless`), and in a workbook every text is an inline string, which no program computes.
+What stands for a number must be one: whoever wrote the folder could have put a formula there.
 
 The workbook is the least that the format (ECMA-376) asks for, written with the standard library:
 numbers as numbers, the header and totals in bold, the header in sight while one scrolls. The same
 release gives the same bytes.
 
 The numbers of a statistic are shown with as many decimals each (`tables.evenly`); cells of a
-workbook hold them as they were released. A value whose interval is the whole of its bounds tells
-nothing, and every form of the table says so.
+workbook hold them as they were released. An interval that is the whole of its bounds
+tells nothing, and every form of the table says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.guarantees import amount
 from discreet.reading import number_text
 from discreet.releases.statistics.margins import ALL
-from discreet.releases.tables import AT, NUMERIC, STATISTIC, csv_text, evenly
+from discreet.releases.tables import AT, NUMERIC, STATISTIC, csv_text, evenly, is_shares
 from discreet.statements.presenter import cut_lines
 from discreet.words import say
 
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from discreet.releases.spec import Spec
 
 _MOST_ROWS, _MOST_COLUMNS, _DIGITS = 2**20 - 1, 2**14, 15
-_NOTE = ""  # the column that says which values tell nothing; no column of data has this name
+_SHARE = re.compile(r"0\.[0-9]{1,15}")
+_NOTE = ""  # the column that says which intervals tell nothing; no column of data has this name
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Sheet:
     """What each number of a wide table may be, beside `rows`."""
     even: tuple[tuple[str | None, ...], ...] = ()
     """The rows with numbers as they are shown; without them, as in `rows`."""
+    shares: frozenset[int] = frozenset()
+    """Columns whose texts, or whose name, may be shares of quantiles: numbers where no label is."""
 
     @property
     def shown(self) -> tuple[tuple[str | None, ...], ...]:
@@ -63,10 +66,41 @@ class Sheet:
         """Whether a row is a total over some column."""
         return ALL in row[: self.texts]
 
+    def is_number(self, place: int, text: str | None, *, header: bool = False) -> bool:
+        """Whether a cell is a number: behind the texts, or a share that has no label."""
+        if not header and place >= self.texts:
+            return True
+        return place in self.shares and _SHARE.fullmatch(text or "") is not None
 
-def _labels(said: Mapping[str, Any]) -> Mapping[str, str]:
-    found: Mapping[str, str] = said.get("spec", {}).get("labels") or {}
-    return found
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts that stand for names and keys of a stored release: its `labels`."""
+
+    labels: Mapping[str, Any]
+
+    def name(self, name: str) -> str:
+        """Return what a statistic or a column is called."""
+        found = self.labels.get(name, name)
+        return found if isinstance(found, str) else found.get("name") or name
+
+    def key(self, column: str, key: str) -> str:
+        """Return what a key of a column is called: by its column, or by the key alone."""
+        own = self.labels.get(column)
+        if isinstance(own, Mapping) and key in (own.get("keys") or {}):
+            return str(own["keys"][key])
+        return self.name(key)
+
+    def text(self, column: str, text: str | None) -> str | None:
+        """Return what stands for a text of the table."""
+        if not text:
+            return text
+        return self.name(text) if column == STATISTIC else self.key(column, text)
+
+
+def texts_of(said: Mapping[str, Any]) -> Texts:
+    """Return the texts that stand for names and keys of a stored release."""
+    return Texts(said.get("spec", {}).get("labels") or {})
 
 
 _Stored: TypeAlias = Mapping[str, Sequence[str | None]]
@@ -100,14 +134,14 @@ def _only(table: _Stored, kept: Sequence[bool]) -> _Stored:
 
 
 def _whole_bounds(said: Mapping[str, Any]) -> list[object]:
-    """Return of each row whether its value tells nothing."""
+    """Return of each row whether its interval tells nothing."""
     from discreet.releases.planning import whole_bounds
 
     return _of_stored(said, whole_bounds)
 
 
 def tells_nothing(said: Mapping[str, Any]) -> list[str]:
-    """Say of which values of a stored release no more is known than their bounds."""
+    """Say which values of a stored release have all of their bounds as interval."""
     from discreet.releases.planning import only_bounds
 
     return _of_stored(said, only_bounds)
@@ -124,12 +158,12 @@ def _of_stored(said: Mapping[str, Any], ask: Callable[[Spec, Any], Iterable[Any]
 
 def tidy(said: Mapping[str, Any], statistic: str | None = None) -> Sheet:
     """Return the table as it is stored, a row for each number; or that of one statistic."""
-    table, labels = _table(said, statistic), _labels(said)
+    table, labels = _table(said, statistic), texts_of(said)
     rows, even = (
         tuple(
             zip(
                 *(
-                    column if name in NUMERIC else [v and labels.get(v, v) for v in column]
+                    column if name in NUMERIC else [labels.text(name, v) for v in column]
                     for name, column in shown.items()
                 ),
                 strict=True,
@@ -139,11 +173,17 @@ def tidy(said: Mapping[str, Any], statistic: str | None = None) -> Sheet:
     )
     texts = sum(name not in NUMERIC for name in table)
     header = tuple(_headed(name, labels) for name in table)
-    return Sheet(say("sheets.table"), header, rows, texts, even=even)
+    shares = _places(table) if is_shares(table.get(AT, ())) else frozenset()
+    return Sheet(say("sheets.table"), header, rows, texts, even=even, shares=shares)
 
 
-def _headed(name: str, labels: Mapping[str, str]) -> str:
-    return say("sheets.note") if name == _NOTE else labels.get(name, name)
+def _places(names: Iterable[str | None]) -> frozenset[int]:
+    """Return where the column of shares is among columns."""
+    return frozenset(place for place, name in enumerate(names) if name == AT)
+
+
+def _headed(name: str, labels: Texts) -> str:
+    return say("sheets.note") if name == _NOTE else labels.name(name)
 
 
 def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | None = None) -> Sheet:
@@ -153,7 +193,7 @@ def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | No
     shown by it (the column `published`). Shares of quantiles are no groups: they stand side by side
     only if there is nothing else. What was cut is left out, since the notes tell it.
     """
-    table, labels = _table(said, statistic), _labels(said)
+    table, labels = _table(said, statistic), texts_of(said)
     if statistic is None:
         cut = {row["name"] for row in said.get("cut") or ()}
         table = _only(table, [name not in cut for name in table[STATISTIC]])
@@ -171,15 +211,16 @@ def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | No
         key = tuple(table[name][at] for name in left)
         found.setdefault(key, {})[places[at]] = at
     keys = sorted(dict.fromkeys(places), key=lambda key: key is None)  # None comes last
-    named = [say("sheets.value") if key is None else labels.get(key, key) for key in keys]
+    named = [say("sheets.value") if key is None else labels.key(str(across), key) for key in keys]
     held = [[own.get(key) for key in keys] for own in found.values()]
-    texts = [[k and labels.get(k, k) for k in key] for key in found]
-    header = [*(labels.get(name, name) for name in left)]
+    texts = [[*map(labels.text, left, key)] for key in found]
+    header = [*map(labels.name, left)]
     if note := table.get(_NOTE):
         header.append(say("sheets.note"))
         for row, own in zip(texts, held, strict=True):
             empty = [n for n, at in zip(named, own, strict=True) if at is not None and note[at]]
-            row.append(say("sheets.nothing_of", keys=", ".join(empty)) if empty else None)
+            told = "nothing" if across is None else "nothing_of"
+            row.append(say(f"sheets.{told}", keys=", ".join(empty)) if empty else None)
     even = evenly(table)
     rows, shown = (
         tuple(
@@ -188,7 +229,11 @@ def wide(said: Mapping[str, Any], across: str | None = None, statistic: str | No
         for printed in (table, even)
     )
     ends = tuple(tuple(_interval(even, n) for n in own) for own in held)
-    return Sheet(say("sheets.wide"), (*header, *named), rows, len(header), ends, shown)
+    shares: frozenset[int] = frozenset()
+    if is_shares(table.get(AT, ())):
+        width = len(header)
+        shares = frozenset(range(width, width + len(keys))) if across == AT else _places(left)
+    return Sheet(say("sheets.wide"), (*header, *named), rows, len(header), ends, shown, shares)
 
 
 def _shown(table: Mapping[str, Any], at: int | None) -> str | None:
@@ -230,11 +275,11 @@ def notes(said: Mapping[str, Any]) -> Sheet:
         ("sheets.about.spent", amount(said["spent"], "up", nothing)),
         ("sheets.about.intervals", say("sheets.intervals", interval=said["interval"])),
         *(("sheets.about.nothing", line) for line in tells_nothing(said)),
-        *(("sheets.about.cut", line) for line in cut_lines(said.get("cut"))),
+        *(("sheets.about.cut", line) for line in cut_lines(said)),
     ]
-    labels = _labels(said)
+    labels = texts_of(said)
     rows = [(say(name), str(text)) for name, text in lines]
-    rows += [(labels.get(name, name), text) for name, text in said["explanations"].items()]
+    rows += [(labels.name(name), text) for name, text in said["explanations"].items()]
     return Sheet(say("sheets.notes"), (say("sheets.what"), say("sheets.text")), tuple(rows), 2)
 
 
@@ -246,12 +291,19 @@ def spreadsheet_csv(sheet: Sheet, separator: str = ",", decimal: str = ".") -> b
     separator = "\t" if separator == "tab" else separator
     if separator not in (",", ";", "\t") or decimal not in (".", ",") or separator == decimal:
         raise InputError("sheets.signs", separator=separator, decimal=decimal)
-    rows = [
-        [*row[: sheet.texts], *(n and n.replace(".", decimal) for n in row[sheet.texts :])]
-        for row in (sheet.shown if sheet.intervals else sheet.rows)
-    ]
+
+    def signed(row: Sequence[str | None], *, header: bool = False) -> list[str | None]:
+        return [
+            text and text.replace(".", decimal)
+            if sheet.is_number(place, text, header=header)
+            else text
+            for place, text in enumerate(row)
+        ]
+
+    rows = map(signed, sheet.shown if sheet.intervals else sheet.rows)
     columns = list(zip(*rows, strict=True))
-    text = csv_text(sheet.header, columns, sheet.texts, "\r\n", separator)
+    header = [name or "" for name in signed(sheet.header, header=True)]
+    text = csv_text(header, columns, sheet.texts, "\r\n", separator)
     return text.encode("utf-8-sig")
 
 
@@ -360,17 +412,23 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
         width = min(max(longest + 2, 8), 60)
         yield f'<col min="{place + 1}" max="{place + 1}" width="{width}" customWidth="1"/>'
     yield "</cols><sheetData>"
-    yield _row(1, sheet.header, sheet.header, len(sheet.header), bold=True)
+    yield _row(1, sheet.header, sheet.header, [False] * len(sheet.header), bold=True)
     for number, (row, shown) in enumerate(zip(sheet.rows, sheet.shown, strict=True), start=2):
-        yield _row(number, row, shown, sheet.texts, bold=sheet.is_total(row))
+        numbers = [sheet.is_number(place, text) for place, text in enumerate(row)]
+        yield _row(number, row, shown, numbers, bold=sheet.is_total(row))
     yield "</sheetData></worksheet>"
 
 
 def _row(
-    number: int, row: Sequence[str | None], even: Sequence[str | None], texts: int, *, bold: bool
+    number: int,
+    row: Sequence[str | None],
+    even: Sequence[str | None],
+    numbers: Sequence[bool],
+    *,
+    bold: bool,
 ) -> str:
     cells = "".join(
-        _cell(f"{_letters(place)}{number}", value, shown, place < texts, bold)
+        _cell(f"{_letters(place)}{number}", value, shown, not numbers[place], bold)
         for place, (value, shown) in enumerate(zip(row, even, strict=True))
         if value is not None and shown is not None
     )

@@ -36,8 +36,10 @@ import yaml
 from pydantic import (
     AfterValidator,
     BeforeValidator,
+    Discriminator,
     Field,
     PrivateAttr,
+    Tag,
     ValidationError,
     WithJsonSchema,
     field_validator,
@@ -52,7 +54,15 @@ from discreet.promises.tolerance import DEPENDENCE, OF_WHOM
 from discreet.reading import fraction_of, like, text_of, yaml_values
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines import file_of, is_csv
-from discreet.releases.models import Closed, NamesOrOne, as_tuple, only_drop, refusal, wrong_choice
+from discreet.releases.models import (
+    Closed,
+    NamesOrOne,
+    as_tuple,
+    key_text,
+    only_drop,
+    refusal,
+    wrong_choice,
+)
 from discreet.releases.rows import Condition, Features, Joins, Sample, keys_known
 from discreet.releases.source import Source, Sourced, options_of, path_in
 from discreet.releases.statistics import KINDS, Statistic
@@ -61,7 +71,16 @@ from discreet.releases.statistics.cut import Cut
 from discreet.words import say
 
 _TAGS = frozenset(
-    {"discover", "public", "size", "sets", "location", "mapping", "str", "tuple[str, ...]"}
+    {
+        "discover",
+        "public",
+        "size",
+        "sets",
+        "location",
+        "mapping",
+        "str",
+        "tuple[str, ...]",
+    }
 )
 _DATA = frozenset({".parquet", ".pq", ".db", ".duckdb", ".sqlite", ".xlsx", ".xls", ".tsv"})
 _WEIGHTS = frozenset({"weights", "survey_weight", "survey_weights", "sampling_weight", "pweight"})
@@ -177,6 +196,30 @@ class Series(Closed):
     """This release is one of several that share the budget: it spends a K-th."""
 
     releases: int = Field(ge=1, le=1_000_000)
+
+
+def _by_text(given: Any) -> Any:
+    """Return a mapping whose keys are texts, also where YAML took them for numbers."""
+    return {key_text(key): own for key, own in given.items()} if isinstance(given, dict) else given
+
+
+Named: TypeAlias = Annotated[dict[str, str], BeforeValidator(_by_text)]
+
+
+class OfColumn(Closed):
+    """What a column is called, and its keys: for those that other columns have, too."""
+
+    name: str | None = None
+    keys: Named = Field(default_factory=dict)
+
+
+def _of_what(label: object) -> str:
+    return "mapping" if isinstance(label, (OfColumn, dict)) else "str"
+
+
+Label: TypeAlias = Annotated[
+    Annotated[str, Tag("str")] | Annotated[OfColumn, Tag("mapping")], Discriminator(_of_what)
+]
 
 
 class Publication(Closed):
@@ -540,7 +583,7 @@ class Spec(InFolder):
         default=None, description="Pay for the number of units that limits and bounds cut."
     )
     sensitive: str | None = Field(default=None, description="The set S of the papers, in words.")
-    labels: dict[str, str] = Field(
+    labels: Annotated[dict[str, Label], BeforeValidator(_by_text)] = Field(
         default_factory=dict,
         description="What statistics, columns and keys are called in tables for readers.",
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,19 +23,21 @@ from discreet.errors import SpecError
 from discreet.frames import Tabular, columns_from
 from discreet.reading import write_new
 from discreet.releases.charge import Say
+from discreet.releases.engines import is_csv
 from discreet.releases.models import Closed, Keys, Pair, refusal
 from discreet.releases.pipeline import Preview, Release, release
 from discreet.releases.planning import Plan
 from discreet.releases.quotients import Sum
 from discreet.releases.spec import Spec, load
-from discreet.releases.statistics.base import decimal
 from discreet.releases.statistics.histogram import Histogram
 from discreet.releases.statistics.quantiles import Quantiles
+from discreet.releases.statistics.values import decimal
 from discreet.words import say as text
 
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.95)
 """The quantiles of a number."""
 
+_NEARLY_ALL = 0.9  # Of the rows of a column, by the intervals.
 _STEPS = 500  # A resolution that is not given has about so many steps between the bounds.
 _ANY = Histogram(histogram="any", edges=(-1e300, 1e300))  # Its one bin has all numbers.
 
@@ -72,11 +75,20 @@ class Summary(Tabular):
 
     @property
     def unclear(self) -> tuple[str, ...]:
-        """Say which numbers the noise hides: counts that may be 0, quantiles that may be any."""
-        hidden = Counter[str]()
+        """Say which columns have hardly a listed key, and which numbers the noise hides.
+
+        These are counts that may be 0, and quantiles that may be any.
+        """
+        hidden, unlisted = Counter[str](), []
         named = self.spec.named()
         bounds = {one.name: one.bounds for one in named if isinstance(one, Quantiles)}
+        (every,) = (row for row in self.columns[0]["rows"] if row["what"] == "rows")
         for one in self.columns:
+            missing = next((row for row in one["rows"] if row["what"] == "missing"), None)
+            keys = any(row["what"] == "keys" for row in one["rows"])
+            if keys and missing and missing["interval_low"] > _NEARLY_ALL * every["interval_high"]:
+                unlisted.append(text("releases.summary.unlisted", column=one["column"]))
+                continue
             for row in one["rows"]:
                 low, high = row["interval_low"], row["interval_high"]
                 if row["what"] == "quantiles":
@@ -84,9 +96,8 @@ class Summary(Tabular):
                     hidden["quantiles"] += low <= least and high >= most
                 elif row["what"] != "missing":
                     hidden["counts"] += low <= 0
-        return tuple(
-            text(f"releases.summary.hidden_{name}", n=n) for name, n in hidden.items() if n
-        )
+        found = (text(f"releases.summary.hidden_{name}", n=n) for name, n in hidden.items() if n)
+        return (*unlisted, *found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as JSON-ready values."""
@@ -129,23 +140,32 @@ def summarize(
     `source` is a path or URL, or the mapping that a spec has there. `columns` maps a column to what
     is public about it: `{"bounds": [0, 120]}` or `{"keys": ["f", "m"]}`. `protect` is that of a
     spec. `promise` has either `tolerance` or `budget`, as in a spec. `confirm`, `say` and
-    `before_charge` are those of a release.
+    `before_charge` are those of a release. If `write` is a file that holds the very same spec, as a
+    dry run left it, it stays; any other file is refused.
     """
     place = Path(folder) if folder else Path.cwd()
     asked = summary_spec(source, columns, account, protect, ledger, output, promise)
     spec = load(asked, folder=place)
-    if write is not None:
-        write_new(place / write, spec.to_yaml())
+    wrote = write is not None and _written(place / write, spec.to_yaml())
     try:
         how: dict[str, Any] = {"confirm": confirm, "say": say, "before_charge": before_charge}
         made = release(spec, data=data, dry_run=dry_run, **how)
     except BaseException:
-        if write is not None:
+        if write is not None and wrote:
             (place / write).unlink(missing_ok=True)
         raise
     if not isinstance(made, Release):
         return made  # type: ignore[return-value]  # a preview; a spec without a plan is no repeat
     return Summary(made, tuple(_told(made, name) for name in ("", *columns)))
+
+
+def _written(path: Path, spec: str) -> bool:
+    """Write a spec to a new file; False where the file holds the same already."""
+    with suppress(OSError, UnicodeDecodeError):
+        if path.read_text(encoding="utf-8") == spec:
+            return False
+    write_new(path, spec)
+    return True
 
 
 def summary_spec(
@@ -161,20 +181,22 @@ def summary_spec(
     statistics: list[dict[str, Any]] = [{"count": "rows", "name": "rows"}]
     if protect.get("unit") != "record":
         statistics.append({"count": "units", "name": "units"})
+    numbers: list[str] = []
     for name, said in columns.items():
         try:
             known = Known.model_validate(said)
         except ValidationError as error:
-            words = ("releases.spec.unknown_key", "releases.spec.missing_key")
+            words = ("releases.summary.unknown_key", "releases.spec.missing_key")
             fault = refusal(
                 error, unknown=words[0], missing=words[1], schema=Known.model_json_schema
             )
             raise SpecError("releases.summary.column", column=name, says=str(fault)) from None
         statistics += _entries(name, known)
+        numbers += [] if known.bounds is None else [name]
     return {
         "account": account,
         "purpose": f"summary of {len(columns)} columns",
-        **({} if source is None else {"source": _plain(source)}),
+        **({} if source is None else {"source": _typed(source, numbers)}),
         "protect": dict(protect),
         **promise,
         "statistics": statistics,
@@ -184,8 +206,13 @@ def summary_spec(
     }
 
 
-def _plain(source: str | Path | Mapping[str, Any]) -> Any:
-    return dict(source) if isinstance(source, Mapping) else str(source)
+def _typed(source: str | Path | Mapping[str, Any], numbers: Sequence[str]) -> Any:
+    """Return the source as a spec has it; a CSV file's columns with bounds are declared numbers."""
+    said = dict(source) if isinstance(source, Mapping) else {"path": str(source)}
+    types: Any = said.get("types", {})
+    if numbers and is_csv(str(said.get("path", ""))) and isinstance(types, Mapping):
+        return said | {"types": dict.fromkeys(numbers, "number") | dict(types)}
+    return said if isinstance(source, Mapping) else str(source)
 
 
 def _entries(name: str, known: Known) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.frames import Tabular
 
 if TYPE_CHECKING:
-    from discreet.releases.statistics.base import Answer, PlainRows, Result
+    from discreet.releases.statistics.values import Answer, PlainRows, Result
 
 _DIGITS = 6
 _MOST_DIGITS = 30
@@ -202,6 +202,15 @@ def _with_decimals(text: str, digits: int, side: int) -> str:
 AT = "at"
 """The column of the shares that quantiles have, in place of a group."""
 
+
+def is_shares(column: Sequence[str | None]) -> bool:
+    """Whether the column `at` has shares; it may be a column of groups that has the same name."""
+    try:
+        return all(0 < float(text) < 1 for text in column if text is not None)
+    except ValueError:
+        return False
+
+
 RESERVED = (STATISTIC, *NUMERIC)
 """Names that no group may have: the groups' columns stand between them."""
 
@@ -295,12 +304,7 @@ class Table(Tabular):
 
     def _numeric(self, name: str) -> bool:
         """Whether a column has numbers; `at` does, unless it is a column of groups."""
-        if name != AT:
-            return name in NUMERIC
-        try:
-            return all(0 < float(text) < 1 for text in self.columns[AT] if text is not None)
-        except ValueError:
-            return False
+        return is_shares(self.columns[AT]) if name == AT else name in NUMERIC
 
     def to_arrow(self) -> Any:
         """Return the table as Arrow: texts, and numbers as doubles."""

@@ -15,8 +15,9 @@ import secrets
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from discreet.errors import DataError, InputError, PolicyError, SpecError
 
@@ -31,7 +32,7 @@ from discreet.releases.engines import bounding_arrays, expressions, file_of
 from discreet.releases.engines.base import Column, Query, named, quoted
 from discreet.releases.engines.bounding import PRIORITY
 from discreet.releases.engines.expressions import UNIT, Dialect, Value
-from discreet.releases.engines.files import Relation, relation
+from discreet.releases.engines.files import ATTACHED, Relation, relation
 from discreet.releases.engines.in_memory import UNTYPED, arrow_table
 from discreet.releases.engines.spilling import Spill
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
@@ -51,6 +52,9 @@ _ARRAY_BITS = 23
 # Rows come in batches. Where they are divided among places, each has about so many, and a row that
 # waits takes about so many bytes.
 _BATCH, _PLACE, _WAITING = 1 << 18, 1 << 19, 32
+# The schema of a table that is named without one.
+_MAIN = "main"
+_Table: TypeAlias = tuple[str, str]
 
 
 class _TooLargeError(DataError):
@@ -225,16 +229,18 @@ class DuckDB(SQLEngine):
                     for name, table in given.given.items():
                         connection.register(name, table)
                         counting.register(name, table)
-                    if given.attach is not None:
+                    query = given.query
+                    if given.attach is not None and given.table is not None:
                         connection.execute(given.attach)
+                        query = f"select * from {_only(connection, given.table)}"  # noqa: S608
                     _lock(connection, None if given.attach or given.given else given.path)
                     try:
-                        connection.execute(f"create view {SOURCE} as {given.query}")
+                        connection.execute(f"create view {SOURCE} as {query}")
                     except duckdb.CatalogException:
                         if given.table is None:
                             raise
                         raise SpecError("engines.duckdb.table_unknown", table=given.table) from None
-                    _any_text(connection, given.query)
+                    _any_text(connection, query)
                 else:
                     untyped = [field.name for field in given.schema if field.metadata == UNTYPED]
                     connection.register(SOURCE, given)
@@ -488,39 +494,94 @@ def _connected(spill: Path) -> duckdb.DuckDBPyConnection:
         raise InputError("engines.duckdb.memory", most=most) from None
 
 
+def _meant(connection: duckdb.DuckDBPyConnection, database: str, table: str) -> list[_Table]:
+    """Return the tables and views of a file that `table`, or `schema.table`, may mean."""
+    asked = _folded(table)
+    return [
+        (schema, name)
+        for kind in ("table", "view")
+        for schema, name, _ in _listed(connection, database, kind)
+        if asked == _folded(f"{schema}.{name}") or (schema == _MAIN and asked == _folded(name))
+    ]
+
+
+def _listed(
+    connection: duckdb.DuckDBPyConnection, database: str, kind: str
+) -> list[tuple[str, str, str]]:
+    """Return schema, name and SQL of the tables, or the views, of a file."""
+    listed = f"select schema_name, {kind}_name, sql from duckdb_{kind}s()"  # noqa: S608
+    found = f"{listed} where database_name = {quoted(database)} and not internal"
+    return [(schema, name, sql or "") for schema, name, sql in connection.sql(found).fetchall()]
+
+
+def _only(connection: duckdb.DuckDBPyConnection, table: str) -> str:
+    """Return the one table that is meant, as SQL names it."""
+    found = _meant(connection, ATTACHED, table)
+    if not found:
+        raise SpecError("engines.duckdb.table_unknown", table=table)
+    if len(found) > 1:
+        raise SpecError("engines.duckdb.table_ambiguous", table=table)
+    return _whole(ATTACHED, found[0])
+
+
+def _whole(database: str, table: _Table) -> str:
+    return ".".join(map(named, (database, *table)))
+
+
+def _folded(name: str) -> bytes:
+    """Return a name as the engine compares names: only letters of ASCII lose their case."""
+    return name.encode().lower()
+
+
 def same_table(one: tuple[Path, str], other: tuple[Path, str]) -> bool:
     """Whether two tables of DuckDB files are one, are views of the same, or have the same rows."""
     spill, (path, table), (where, second) = Spill(), one, other
     try:
         with _in_our_words(say("engines.doing.open")), _connected(spill.path) as connection:
             connection.execute(f"attach {quoted(str(path))} as _one (read_only)")
-            if path.samefile(where):
-                if _made_of(connection, table) & _made_of(connection, second):
+            same_file = path.samefile(where)
+            beside = "_one" if same_file else "_other"
+            if not same_file:
+                connection.execute(f"attach {quoted(str(where))} as _other (read_only)")
+            # Whichever of several is meant is refused by who reads it: here all of them count.
+            pairs = product(_meant(connection, "_one", table), _meant(connection, beside, second))
+            for first, next_ in pairs:
+                if same_file and _made_of(connection, first) & _made_of(connection, next_):
                     return True
-                return _same_rows(connection, f"_one.{named(table)}", f"_one.{named(second)}")
-            connection.execute(f"attach {quoted(str(where))} as _other (read_only)")
-            return _same_rows(connection, f"_one.{named(table)}", f"_other.{named(second)}")
+                if _same_rows(connection, _whole("_one", first), _whole(beside, next_)):
+                    return True
+            return False
     finally:
         spill.remove()
 
 
-def _made_of(connection: duckdb.DuckDBPyConnection, table: str) -> set[str]:
-    """Return the name of a table, and those of all that it mentions if it is a view."""
-    listed = "select {}_name, sql from duckdb_{}s() where database_name = '_one'"
+def _made_of(connection: duckdb.DuckDBPyConnection, table: _Table) -> set[tuple[bytes, bytes]]:
+    """Return a table, and all that it may mention if it is a view.
+
+    A view may mention a table of `main`, of its own schema, or of one that it names.
+    """
     views, tables = (
-        {name.casefold(): sql.casefold() for name, sql in connection.sql(query).fetchall()}
-        for query in (listed.format(kind, kind) for kind in ("view", "table"))
+        {
+            (_folded(schema), _folded(name)): _folded(sql)
+            for schema, name, sql in _listed(connection, "_one", kind)
+        }
+        for kind in ("view", "table")
     )
-    found, waiting = set[str](), [table.casefold()]
+    found, waiting = set[tuple[bytes, bytes]](), [(_folded(table[0]), _folded(table[1]))]
     while waiting:
-        found.add(name := waiting.pop())
-        words = views.get(name, "")
+        found.add(view := waiting.pop())
+        words = views.get(view, b"").decode()
+        open_to = {_folded(_MAIN), view[0]}
         waiting += [
             one
             for one in (views | tables).keys() - found
-            if re.search(rf"(?<!\w){re.escape(one)}(?!\w)", words)
+            if _says(words, one[1]) and (one[0] in open_to or _says(words, one[0]))
         ]
     return found
+
+
+def _says(words: str, name: bytes) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name.decode())}(?!\w)", words) is not None
 
 
 def _same_rows(connection: duckdb.DuckDBPyConnection, one: str, other: str) -> bool:

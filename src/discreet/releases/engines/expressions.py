@@ -131,18 +131,23 @@ class Dialect:
 
 
 class HashedDialect(Dialect):
-    """A dialect whose draws are hashed with 63 secret bits, whatever the generator's state was."""
+    """A dialect whose draws are hashed with secret bits, whatever the generator's state was."""
 
     numbered: ClassVar[bool] = True
-    hashed: ClassVar[Callable[[Value, int], Value]]
-    """The engine's hash of a float and a seed, 64 bits."""
+    hashed: ClassVar[Callable[[Value, int | bytes], Value]]
+    """The engine's hash of a float and a secret, 64 bits."""
 
-    def __init__(self) -> None:
-        self._secret = secrets.randbits(63)
+    def random(self) -> Value:
+        """Return what is hashed, a float drawn for each row."""
+        return ibis.random()
+
+    def secret(self) -> int | bytes:
+        """Return what it is hashed with, drawn anew for each query."""
+        return secrets.randbits(63)
 
     def draw(self) -> Value:
         """Return 53 bits of a hashed draw as a float of [0, 1), exactly."""
-        bits = type(self).hashed(ibis.random(), self._secret)
+        bits = type(self).hashed(self.random(), self.secret())
         return ((bits >> 11) & (2**53 - 1)).cast("float64") / 2.0**53
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qsl
 
 import pyarrow as pa
 import pyarrow.dataset
@@ -36,6 +36,8 @@ from discreet.releases.source import Source
 from discreet.words import say
 
 PARQUET = (".parquet", ".pq")
+ATTACHED = "_attached"
+"""What a DuckDB file is called once it is attached."""
 _LONGEST_HEADER = 2**20
 # Bytes of a CSV file that a thread holds. By itself DuckDB takes eight times as many, and several,
 # which leaves no memory to the sort under a low limit.
@@ -55,7 +57,10 @@ _MOST = 9_200_000_000_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A query that reads a source, and what it needs before the engine is locked."""
+    """A query that reads a source, and what it needs before the engine is locked.
+
+    Where a file is attached, the query follows from the tables that it has.
+    """
 
     query: str
     path: Path
@@ -84,9 +89,8 @@ def relation(
         if not table:
             raise SpecError("engines.duckdb.table_missing", source=source)
         _require(source, path.is_file(), path)
-        found = f"select * from _attached.{named(table)}"  # noqa: S608
-        attach = f"attach {quoted(str(path))} as _attached (read_only)"
-        return Relation(found, path, attach, table=table, untyped=frozenset())
+        attach = f"attach {quoted(str(path))} as {ATTACHED} (read_only)"
+        return Relation("", path, attach, table=table, untyped=frozenset())
     if "://" in source:
         raise SpecError("engines.duckdb.no_url", source=source)
     if is_csv(source):
@@ -105,7 +109,13 @@ def relation(
 
 def table_of(source: str) -> str:
     """Return the table that the URL of a DuckDB file names, or an empty text."""
-    return parse_qs(urlsplit(source).query).get("table", [""])[0]
+    given = parse_qsl(source.partition("?")[2], keep_blank_values=True)
+    for name, _ in given:
+        if name != "table":
+            raise SpecError("engines.duckdb.parameter", source=source, name=name)
+    if len(given) > 1:
+        raise SpecError("engines.duckdb.table_twice", source=source)
+    return given[0][1] if given else ""
 
 
 def _require(source: str, there: bool, path: Path) -> None:

@@ -17,7 +17,7 @@ tells most of them apart. The rest is a window of the server's own.
 
 Priorities. `random()` is a statistical generator, seeded by the server for each session; a pooled
 session may have been seeded by somebody else. So each draw is hashed together with 63 secret bits
-of this release: whatever the state of the generator was, the priorities look independent.
+of this query: whatever the state of the generator was, the priorities look independent.
 """
 
 from __future__ import annotations

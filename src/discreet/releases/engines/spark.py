@@ -27,9 +27,12 @@ footer tells few rows, the ranks of each unit are gathered in an array, which is
 of them fit in memory, and Spark sorts whole numbers faster than rows. Elsewhere it is a window.
 
 Priorities. Workers draw them, each from a generator seeded with 128 secret bits of this release.
-Elsewhere `rand()` is a generator for each partition, seeded by Spark for each query; each draw is
-hashed together with 63 secret bits of this release, so that nothing depends on how Spark seeds.
-Either way a task that is run again draws the same.
+Elsewhere `rand(0)` tells the rows of a partition apart, by numbers that are the same each time, and
+all that is random comes from 128 secret bits, drawn for this query, with which they are hashed. The
+bits are drawn anew each time since a row may have another place in another query: priorities that
+came back at other rows would depend on who is in the data. Spark writes whole numbers, such as a
+seed, into the code that it generates for a query, and bytes beside it: a query that is asked again
+finds its code compiled. Either way a task that is run again draws the same.
 """
 
 from __future__ import annotations
@@ -136,6 +139,7 @@ class _Options(Config):  # type: ignore[misc]
     treat_nan_as_null: bool = False
 
 
+_random = ibis.udf.scalar.builtin(name="rand", signature=(("int64",), "float64"))(lambda seed: None)
 _gathered = ibis.udf.agg.builtin(name="collect_list", signature=(("int64",), "array<int64>"))(
     lambda rank: None
 )
@@ -152,9 +156,15 @@ class _Spoken(HashedDialect):
 
     name: ClassVar[str] = "pyspark"
     few_keys: ClassVar[int] = 16
-    hashed = ibis.udf.scalar.builtin(name="xxhash64", signature=(("float64", "int64"), "int64"))(
-        lambda x, seed: None
+    hashed = ibis.udf.scalar.builtin(name="xxhash64", signature=(("float64", "binary"), "int64"))(
+        lambda x, secret: None
     )
+
+    def random(self) -> Value:
+        return _random(0)
+
+    def secret(self) -> bytes:
+        return secrets.token_bytes(16)
 
     def number(self, value: Value, kind: Column) -> Value:
         if kind not in TEXTS:

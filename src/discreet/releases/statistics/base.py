@@ -19,14 +19,15 @@ itself, under the name that it has there.
 Whole numbers are multiples of the resolution; values are exact fractions until they are printed. No
 value depends on anything but noisy numbers and the spec. Intervals hold over the noise alone, with
 at least the stated probability (a union bound where there are several calls): they say how far the
-value is from the same statistic of the bounded and clipped data.
+value is from the same statistic of the bounded and clipped data. Those of answers that people
+randomized hold over their coins too, as far as `randomized` says.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, product
@@ -36,7 +37,6 @@ from typing import (
     Any,
     ClassVar,
     Literal,
-    NamedTuple,
     Protocol,
     Self,
     TypeAlias,
@@ -52,174 +52,26 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Cells, Counting, KeySet, Measure, Number, Summing
 from discreet.releases.models import Closed, Keys, Names, Pair, wrong_choice
 from discreet.releases.rows import Condition
+from discreet.releases.statistics.values import (
+    LARGEST,
+    SIZES,
+    Answer,
+    Noisy,
+    Part,
+    Size,
+    by_size,
+    multiples,
+    plain_rows,
+    span,
+)
 from discreet.words import has, say
 
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
 
-SIZES = (10, 100, 1000)
-"""Sizes of a group that accuracy is told for, where it depends on the size."""
-
-_LARGER = (10_000, 100_000, 1_000_000)
-
-
-def by_size(width: Callable[[int], float | None], known: float = math.inf) -> dict[str, Any]:
-    """Return the half widths in groups of some sizes, of which two or more say something.
-
-    `known` is how far off a value is at most if nothing is published. `only_bounds` is the largest
-    of the sizes that were tried at which the noise leaves no more than that.
-    """
-    sizes: list[dict[str, Any]] = []
-    nothing: dict[str, int] = {}
-    for size in (*SIZES, *_LARGER):
-        if size in _LARGER and len(sizes) >= 2:
-            break
-        half = width(size)
-        if half is None or half >= known:
-            nothing = {"only_bounds": size}
-        else:
-            sizes.append({"rows": size, "half_width": half})
-    return {"assumed": sizes, **nothing}
-
 
 MOST_CELLS = 5_000_000
 """The most combinations of keys that are listed."""
-
-LARGEST = 2**52
-"""Whole numbers of this size or more are refused: sums of them would not be exact."""
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One mechanism call: noise on numbers, or a choice among scores.
-
-    `l1` and `l2_squared` are what calibration needs. For numbers: the sensitivities. For a choice:
-    those of the scores, times what a selection loses (2, or 1 if adding a unit only raises scores),
-    so that noise of scale s costs l1/s in ε and l2_squared/(2s²) in ρ either way. `changes` is the
-    most that a unit moves a score, in each group that it may touch. `shares` are parts of the
-    statistic's budget; without them all its calls get the same, and with a share of 0 none is made.
-    `joint` is how many values a choice gives at once, by the exponential mechanism over tuples.
-    """
-
-    name: str
-    form: Literal["numbers", "choice"]
-    l1: Fraction
-    l2_squared: Fraction
-    resolution: Fraction = Fraction(1)
-    changes: tuple[int, ...] = ()
-    monotone: bool = False
-    shares: Mapping[str, Fraction] | None = None
-    joint: int = 0
-
-    def shared(self, **shares: Fraction) -> Part:
-        """Return it with its share of the statistic's budget, for each currency: ε and ρ."""
-        return replace(self, shares=shares)
-
-    @classmethod
-    def of_numbers(
-        cls,
-        name: str,
-        contribution: Contribution,
-        size: int = 1,
-        resolution: Fraction = Fraction(1),
-        *,
-        signed: bool = False,
-    ) -> Part:
-        """Return noise on numbers, to each of which a row adds at most `size`."""
-        l1, l2 = contribution.l1(size), contribution.l2_squared(size, signed=signed)
-        return cls(name, "numbers", Fraction(l1), Fraction(l2), resolution)
-
-    @classmethod
-    def of_choice(
-        cls, name: str, changes: Sequence[int], resolution: Fraction, *, monotone: bool
-    ) -> Part:
-        """Return a choice in each group; a selection loses ε = kΔ/s, and ε²/8 in ρ."""
-        lost = [change if monotone else 2 * change for change in changes]
-        square = Fraction(sum(loss**2 for loss in lost), 4)
-        return cls(
-            name, "choice", Fraction(sum(lost)), square, resolution, tuple(changes), monotone
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Noisy:
-    """What one mechanism call gave: its numbers, cell by cell, and how far they may be off.
-
-    `law` is the law of the noise on numbers; a choice has none.
-    """
-
-    values: Sequence[int]
-    half_width: int
-    sd: float
-    law: Any = None
-
-
-class Answer(NamedTuple):
-    """One row of the table: extra labels, a value, its interval and its standard error.
-
-    `published` is the whole number beside the value, where a statistic has one.
-    """
-
-    labels: tuple[str, ...]
-    value: Fraction | int | None
-    low: Fraction | int | None
-    high: Fraction | int | None
-    std_error: Fraction | int | None = None
-    published: Fraction | int | None = None
-
-    @property
-    def half_width(self) -> float | None:
-        """Half the width of the interval, where it has both ends."""
-        return None if self.low is None or self.high is None else float(self.high - self.low) / 2
-
-    @property
-    def farthest(self) -> float | None:
-        """How far the value lies from the farther end of its interval, where it has both ends."""
-        if self.value is None or self.low is None or self.high is None:
-            return None
-        return float(max(self.high - self.value, self.value - self.low))
-
-
-@dataclass(frozen=True)
-class PlainRows(Sequence[Sequence[Answer]]):
-    """Cells of one row each: whole multiples of a step, and as many to both sides.
-
-    A row is made when it is looked at; a table of very many cells is printed from the multiples.
-    """
-
-    values: Sequence[int]
-    half_width: int
-    step: Fraction
-    std_error: Fraction
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(len(self)))]
-        value, width = self.values[place], self.half_width
-        top, bottom = self.step.numerator, self.step.denominator
-        exact, low, high = (
-            n * top if bottom == 1 else Fraction(n * top, bottom)
-            for n in (value, value - width, value + width)
-        )
-        return [Answer((), exact, low, high, self.std_error)]
-
-    def multiples(self, field: str) -> Sequence[int] | None:
-        """Return a field of the rows in multiples of the step; None for one that has none."""
-        away = {"value": 0, "low": -self.half_width, "high": self.half_width}.get(field)
-        return None if away is None else [value + away for value in self.values]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The rows of one statistic, a list for each of its cells (None for one cell)."""
-
-    name: str
-    cells: KeySet | None
-    extra: tuple[str, ...]
-    rows: Sequence[Sequence[Answer]]
 
 
 Measured: TypeAlias = Mapping[str, Any]
@@ -424,6 +276,17 @@ class Statistic(Closed):
         return None
 
     @property
+    def typical(self) -> bool:
+        """Whether it describes a typical row: then leaving out rows at random hardly moves it."""
+        return False
+
+    @property
+    def size_of_whole(self) -> Size:
+        """What the size of a value is that another is divided by: of a count of rows, its rows."""
+        _, most = self.adds or (0, Fraction(1))
+        return Size("denominator", most or Fraction(1))
+
+    @property
     def extra(self) -> tuple[str, ...]:
         """Columns of the table beside its groups: the bins, the answers."""
         return ()
@@ -531,7 +394,12 @@ class Statistic(Closed):
 
         nothing = dict.fromkeys(calls, (LARGEST, float(LARGEST)))
         known = next(answers(SIZES[0], nothing)).half_width
-        return by_size(width, math.inf if known is None else known)
+        return by_size(width, math.inf if known is None else known, self.size_of)
+
+    @property
+    def size_of(self) -> Size:
+        """What the size of an assumed group is."""
+        return Size()
 
     def off_by(self, size: int, calls: Mapping[str, Priced], interval: float) -> float:
         """Return how far off a value is at most in groups of that size, if more than rows tell."""
@@ -755,6 +623,12 @@ class Added(Grouped):
         """One, or a multiple of the resolution within the bounds."""
         return (Fraction(1), Fraction(1)) if self.number is None else span(self.number)
 
+    @property
+    def size_of_whole(self) -> Size:
+        """Rows, where those are counted."""
+        rows = getattr(self, "count", None) == "rows" and set(self.adds or ()) == {1}
+        return Size() if rows else super().size_of_whole
+
     def measures(self) -> tuple[Measure, ...]:
         """The rows kept, or their sum."""
         name = self.measure_name(self.part)
@@ -805,57 +679,6 @@ class Bounded(Grouped):
         """The column in whole multiples of the resolution; what overflows is refused."""
         asked = (self.bounds, self.resolution, self.name)
         return multiples(self.subject, *asked, self.most_multiples, self.too_many)
-
-
-def multiples(
-    column: str,
-    bounds: tuple[float, float],
-    resolution: float,
-    statistic: str | None,
-    most: int = 2 * LARGEST,
-    too_many: str = "releases.statistics.many_multiples",
-) -> Number:
-    """Return a column in whole multiples of a resolution; refuse none of them, and too many."""
-    step = decimal(resolution)
-    low, high = math.ceil(decimal(bounds[0]) / step), math.floor(decimal(bounds[1]) / step)
-    said = {"statistic": statistic, "resolution": resolution}
-    if low > high:
-        raise SpecError("releases.statistics.no_multiple", low=bounds[0], high=bounds[1], **said)
-    if max(abs(low), abs(high)) >= LARGEST:
-        raise SpecError("releases.statistics.too_fine", **said)
-    if high - low >= most:
-        raise SpecError(too_many, size=high - low + 1, most=most, **said)
-    return Number(column, low, high, step)
-
-
-def span(number: Number) -> tuple[Fraction, Fraction]:
-    """Return the least and the largest value of a column that is clipped."""
-    return number.low * number.resolution, number.high * number.resolution
-
-
-def decimal(value: float) -> Fraction:
-    """Return a number as the decimal that was written: 0.01 is one hundredth."""
-    return Fraction(repr(float(value)))
-
-
-def plain_rows(noisy: Noisy, resolution: Fraction = Fraction(1)) -> PlainRows:
-    """Return noisy numbers with their intervals, exact multiples of a resolution, one a cell."""
-    error = rounded(noisy.sd * float(resolution))
-    return PlainRows(noisy.values, noisy.half_width, resolution, error)
-
-
-def rounded(error: float) -> Fraction:
-    """Return a standard error to four digits, as it is printed."""
-    return decimal(float(f"{error:.4g}"))
-
-
-def labelled(rows: Sequence[Sequence[Answer]], labels: Sequence[str]) -> list[list[Answer]]:
-    """Gather rows into cells of len(labels) rows each, and name them."""
-    flat = (answer for cell in rows for answer in cell)
-    return [
-        [answer._replace(labels=(label,)) for label, answer in zip(labels, cell, strict=True)]
-        for cell in zip(*[flat] * len(labels), strict=True)
-    ]
 
 
 # ---------------------------------------------------------------------- the kinds that there are

@@ -21,18 +21,9 @@ from discreet.noise.standalone import revenues
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Bins, Labels, Measure, Steps, Tally
 from discreet.releases.models import Closed, as_tuple
-from discreet.releases.statistics.base import (
-    Answer,
-    ColumnName,
-    Measured,
-    Noisy,
-    Part,
-    ScriptLines,
-    Statistic,
-    decimal,
-    register,
-)
+from discreet.releases.statistics.base import ColumnName, Measured, ScriptLines, Statistic, register
 from discreet.releases.statistics.quantile import MOST_CANDIDATES
+from discreet.releases.statistics.values import Answer, Noisy, Part, decimal
 from discreet.words import say
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import Field, PlainValidator, field_validator, model_validator
 
@@ -32,17 +32,11 @@ from discreet.reading import fraction_of, json_values, text_of
 from discreet.releases.engines.base import KeySet
 from discreet.releases.engines.base import Number as Bounded
 from discreet.releases.models import Closed, Whole
-from discreet.releases.quotients import Spread, difference, quotient
-from discreet.releases.statistics.base import (
-    Answer,
-    Result,
-    Statistic,
-    by_size,
-    decimal,
-    read_statistic,
-    register,
-)
+from discreet.releases.quotients import Spread, difference, error_of_quotient, quotient
+from discreet.releases.statistics.base import Statistic, read_statistic, register
+from discreet.releases.statistics.cut import loses_rows
 from discreet.releases.statistics.margins import ALL, Margins
+from discreet.releases.statistics.values import Answer, Result, by_size, decimal
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -63,6 +57,7 @@ Reference: TypeAlias = Annotated[
 """The name of a statistic, or one that is written in place."""
 
 _LARGE = 10**9  # So many of something that its noise never reaches zero.
+_NO_SHARE = 0.5  # How far off a share is at most if nothing is published.
 
 Number: TypeAlias = Fraction | int | None
 Row: TypeAlias = Mapping[str, str]
@@ -100,15 +95,21 @@ class Released:
 
     def assuming(self, numbers: Iterable[Fraction], interval: float) -> Released:
         """Return it with a number in every cell, and the interval that noise leaves around it."""
-        within = Fraction(0)
-        if self.noise is not None:
-            (call,) = self.calls.values()
-            within = call.half_width(interval) * call.asked.part.resolution
         rows = [
             [Answer(row.labels, x, x - within, x + within) for row in cell]
-            for cell, x in zip(self.result.rows, numbers, strict=True)
+            for cell, x, within in zip(
+                self.result.rows, numbers, self._within(interval), strict=True
+            )
         ]
         return replace(self, result=replace(self.result, rows=rows))
+
+    def _within(self, interval: float) -> Iterable[Fraction]:
+        """Return what the noise in each cell stays within."""
+        if self.noise is None:
+            found: Iterable[Fraction] = self.statistic.within_cells(self.calls, interval)
+            return found
+        (call,) = self.calls.values()
+        return [call.half_width(interval) * call.asked.part.resolution] * len(self.result.rows)
 
     def values(self) -> dict[tuple[str, ...], Fraction]:
         """The values by their keys, in the order of `columns`."""
@@ -130,6 +131,8 @@ class Beside(NamedTuple):
     name: str
     columns: tuple[str, ...]
     keys: Container[tuple[str, ...]]
+    noise: Any = None
+    """The noise in them, where they were released earlier."""
 
 
 class Derived(Statistic):
@@ -168,6 +171,7 @@ class Derived(Statistic):
         """Check it against the statistics that there are; return what makes its rows."""
         names = [self.name_of(key) for key in self.sources()]
         known = {name: one.statistic for name, one in planned.items()}
+        change = isinstance(self, Change)
         for name in names:
             if name not in known:
                 listed = ", ".join(n for n, one in known.items() if one.adds is not None)
@@ -175,10 +179,12 @@ class Derived(Statistic):
                     "releases.derived.unknown", statistic=self.name, name=name, names=listed
                 )
             adds = known[name].adds
-            if adds is None or (adds[0] < 0 and not isinstance(self, Change)):
-                raise SpecError("releases.derived.no_numbers", statistic=self.name, name=name)
+            if adds is None or (adds[0] < 0 and not change):
+                which = "no_change" if change else "no_numbers"
+                raise SpecError(f"releases.derived.{which}", statistic=self.name, name=name)
             if known[name].mixes and self.needs_law:
-                raise SpecError("releases.derived.mixed", statistic=self.name, name=name)
+                which = "mixed_change" if change else "mixed"
+                raise SpecError(f"releases.derived.{which}", statistic=self.name, name=name)
         if len(set(names)) != len(names):
             raise SpecError("releases.derived.same", statistic=self.name, name=names[0])
         first, *others = (_columns(known[name]) for name in names)
@@ -200,46 +206,55 @@ class Derived(Statistic):
         return make
 
     def accuracy_of(
-        self, make: Maker, sources: Sequence[Released], interval: float
+        self, make: Maker, sources: Sequence[Released], interval: float, beside: Beside | None
     ) -> dict[str, Any]:
-        """Return how far off it may be, by the size of a whole, for the worst of `shares` of it.
+        """Return how far off it may be: by what it is divided by, if that has noise.
 
-        `sources` are the statistics that it is made from, with some of their rows.
+        `sources` are the statistics that it is made from, with some of their rows. What divides a
+        quotient is the last of them, or a number of the same kind that was released earlier.
         """
+        if not self.sized:
+            assumed = [[Fraction(_LARGE)] * len(one.result.rows) for one in sources]
+            half = self._farthest(make, sources, assumed, interval)
+            return {} if half is None or math.isinf(half) else {"half_width": half}
+        above, below = sources[0], sources[-1]
+        noise = below.noise if beside is None or beside.noise is None else beside.noise
+        step = Fraction(self.in_one)
 
-        def width(size: int) -> float | None:
-            far = []
-            for share in self.shares:
-                assumed = {
-                    one.result.name: one.assuming(
-                        self.assumed_in(one, place, size, share), interval
-                    )
-                    for place, one in enumerate(sources)
-                }
-                rows = [answer for cell in make(assumed, interval).rows for answer in cell]
-                far += [row.farthest for row in rows if row.value is not None]
-            return max((math.inf if one is None else one for one in far), default=None)
+        def error(size: int) -> dict[str, float] | None:
+            denominator = size * below.statistic.size_of_whole.step
+            found = error_of_quotient(above.noise, denominator, noise, interval)
+            if found is None:
+                return None
+            return {"half_width": found[0] * float(step), "of_value": found[1]}
 
-        if self.sized:
-            return by_size(width, self.known)
-        half = width(_LARGE)
-        return {} if half is None or math.isinf(half) else {"half_width": half}
+        return by_size(error, size_of=below.statistic.size_of_whole)
+
+    def _farthest(
+        self,
+        make: Maker,
+        sources: Sequence[Released],
+        numbers: Iterable[Iterable[Fraction]],
+        interval: float,
+    ) -> float | None:
+        """Return how far from its interval's end a row lies at most, if these were released."""
+        assumed = {
+            one.result.name: one.assuming(own, interval)
+            for one, own in zip(sources, numbers, strict=True)
+        }
+        rows = [answer for cell in make(assumed, interval).rows for answer in cell]
+        far = [row.farthest for row in rows if row.value is not None]
+        return max((math.inf if one is None else one for one in far), default=None)
 
     @property
     def sized(self) -> bool:
         """Whether its error depends on how large the numbers are."""
         return True
 
-    def assumed_in(
-        self, source: Released, place: int, size: int, share: Fraction
-    ) -> Iterable[Fraction]:
-        """Return the numbers of a source that are assumed for wholes of that size."""
-        return [size * (Fraction(1) if place else share)] * len(source.result.rows)
-
-    known: ClassVar[float] = math.inf
-    """How far off a value is at most if nothing is published."""
-    shares: ClassVar[tuple[Fraction, ...]] = (Fraction(1, 2),)
-    """Which shares of a whole are assumed where the error is foretold."""
+    @property
+    def in_one(self) -> Fraction:
+        """What a quotient is multiplied by."""
+        return Fraction(1)
 
     def against(self, spec: Spec, planned: Mapping[str, Planned]) -> Beside | None:
         """Return what its rows are put in relation to; None where it is not known, or is one."""
@@ -283,24 +298,36 @@ class Share(Derived):
     """One noisy number over another of which it is a part, in [0, 1]."""
 
     share: ShareOf
-    known = 0.5
-    # The variance of A − θB is a parabola in θ that opens upwards: it is largest at an end.
-    shares = (Fraction(0), Fraction(1, 2), Fraction(1))
 
     @property
     def stays_within(self) -> Bounded:
         """From none to all."""
         return Bounded("", 0, 1, Fraction(1))
 
-    def assumed_in(
-        self, source: Released, place: int, size: int, share: Fraction
-    ) -> Iterable[Fraction]:
-        """The cells of one margin are wholes, those of the others parts of them."""
-        among = self._columns
-        if among is None:
-            return super().assumed_in(source, place, size, share)
-        found: Iterable[Fraction] = source.statistic.assumed_within(among, size, share)
-        return found
+    def accuracy_of(
+        self, make: Maker, sources: Sequence[Released], interval: float, beside: Beside | None
+    ) -> dict[str, Any]:
+        """Return how far off it may be, by the size of the whole, for the worst of its shares.
+
+        The variance of A − θB is a parabola in θ that opens upwards: it is largest at an end.
+        """
+        among, whole = self._columns, sources[-1].statistic.size_of_whole
+
+        def numbers(size: Fraction, share: Fraction) -> Iterator[Iterable[Fraction]]:
+            for source, of_it in zip(sources, (share, Fraction(1)), strict=False):
+                if among is None:
+                    yield [size * of_it] * len(source.result.rows)
+                else:  # the cells of one margin are wholes, those of the others parts of them
+                    yield source.statistic.assumed_within(among, size, share)
+
+        def width(rows: int) -> float | None:
+            far = (
+                self._farthest(make, sources, numbers(rows * whole.step, share), interval)
+                for share in (Fraction(0), Fraction(1, 2), Fraction(1))
+            )
+            return max((one for one in far if one is not None), default=None)
+
+        return by_size(width, _NO_SHARE, whole)
 
     def sources(self) -> dict[str, str | Statistic]:
         """Part and whole; only the part if they are cells of one statistic."""
@@ -363,11 +390,8 @@ def _apart(spec: Spec, one: Planned, other: Planned) -> bool:
     passes = [(p.by, p.cells, p.searches, p.contribution, p.where) for p in (one, other)]
     if not spec.limited or passes[0] == passes[1]:
         return False
-    if all(p.statistic.counts_units and not p.by for p in (one, other)):
-        return False  # a unit counts once or not at all, whichever of its rows is kept
     most = None if spec.cut is None else spec.cut.rows
-    kept = min(p.contribution.kept(grouped=bool(p.by)) for p in (one, other))
-    return most is None or most > kept
+    return any(loses_rows(p, spec, most) for p in (one, other))
 
 
 def _divided(
@@ -423,6 +447,11 @@ class Rate(Derived):
     def sized(self) -> bool:
         """A public number divides the same noise whatever the events are."""
         return "per" in self.sources()
+
+    @property
+    def in_one(self) -> Fraction:
+        """What it is told for: so many."""
+        return decimal(self.rate.times)
 
     def sources(self) -> dict[str, str | Statistic]:
         """Events; and what they are counted for, if that is released too."""
@@ -529,7 +558,8 @@ class Change(Derived):
     def against(self, spec: Spec, planned: Mapping[str, Planned]) -> Beside | None:
         """The rows of the earlier release."""
         columns = _columns(planned[self.change.of].statistic)
-        return Beside(self.change.against, columns, self._earlier(spec, columns).values())
+        earlier = self._earlier(spec, columns)
+        return Beside(self.change.against, columns, earlier.values(), earlier.noise)
 
     def _earlier(self, spec: Spec, columns: tuple[str, ...]) -> Released:
         """Read the rows of the statistic in the earlier release."""

@@ -16,17 +16,8 @@ from discreet.errors import SpecError
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Bins, Labels, Measure, Tally
 from discreet.releases.models import Whole, as_tuple
-from discreet.releases.statistics.base import (
-    Answer,
-    ColumnName,
-    Grouped,
-    Noisy,
-    Part,
-    ScriptLines,
-    labelled,
-    plain_rows,
-    register,
-)
+from discreet.releases.statistics.base import ColumnName, Grouped, ScriptLines, register
+from discreet.releases.statistics.values import Answer, Noisy, Part, Size, labelled, plain_rows
 
 
 class Tallied(Grouped):
@@ -105,6 +96,11 @@ class Histogram(Tallied):
     def adds(self) -> tuple[Fraction, Fraction]:
         """A row adds one to its bin."""
         return Fraction(0), Fraction(1)
+
+    @property
+    def size_of_whole(self) -> Size:
+        """The rows of a bin."""
+        return Size()
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """A row a bin."""

@@ -31,6 +31,7 @@ are in no cell in the place of rows that are in one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -73,23 +74,18 @@ from discreet.releases.models import Closed, Keys, Names, as_tuple
 from discreet.releases.quotients import Within as Reach
 from discreet.releases.quotients import part
 from discreet.releases.statistics.base import (
-    LARGEST,
     Added,
-    Answer,
     Bounds,
     Discover,
     Files,
     Measured,
-    Noisy,
-    Part,
     Sought,
     Within,
     check_cells,
-    multiples,
     register,
-    rounded,
     texts_in,
 )
+from discreet.releases.statistics.values import LARGEST, Answer, Noisy, Part, multiples, rounded
 from discreet.releases.twin import MOST_CELLS, simulated, simulations, twin_of
 from discreet.words import say
 
@@ -189,6 +185,7 @@ class Margins(Added):
     _parents: Mapping[str, Mapping[str, str]] = PrivateAttr(default_factory=dict)
     _raised: Mapping[Margin, float] = PrivateAttr(default_factory=dict)
     _whole_noise: bool = PrivateAttr(default=False)
+    _listed_alone: bool = PrivateAttr(default=False)
 
     @field_validator("hierarchy")
     @classmethod
@@ -434,12 +431,15 @@ class Margins(Added):
         return found
 
     def note(self, contribution: Contribution) -> str | None:
-        """Say which totals are not published, where sets of columns are listed."""
-        missing = [name for name in self.grouped_by if (name,) not in self._sets]
-        if isinstance(self.margins, UpTo) or self.hierarchy or not missing:
-            return None
-        named = ", ".join(missing)
-        return say("releases.margins.totals_left_out", statistic=self.name, columns=named)
+        """Say which totals are not published, and that totals may count a unit more than once."""
+        said, missing = [], [name for name in self.grouped_by if (name,) not in self._sets]
+        if missing and not isinstance(self.margins, UpTo) and not self.hierarchy:
+            named = ", ".join(missing)
+            said.append(say("releases.margins.totals_left_out", statistic=self.name, columns=named))
+        if self.counts_units and contribution.groups > 1:
+            most = contribution.groups
+            said.append(say("releases.margins.units_again", statistic=self.name, groups=most))
+        return " ".join(said) or None
 
     # ------------------------------------------------------------------ measuring and noise
 
@@ -466,31 +466,42 @@ class Margins(Added):
         design, (*_, signed) = self.design, self.largest
         parts = {
             margin: self.call(_called(margin), contribution.gathered(design.gathered(margin)))
-            for margin in design.measurable
+            for margin in (*design.measurable, *(() if self._listed_alone else design.wider))
         }
-        pure, *_ = design.split({m: float(part.l1) ** 2 for m, part in parts.items()}, 2)
+        prices = {m: float(part.l1) ** 2 for m, part in parts.items()}
+        pure, _, off = design.split(prices, 2)
         # A unit that is replaced takes rows away in one cell and adds them in another.
         both = signed or contribution.adjacency is Adjacency.REPLACE
-        of_epsilon, of_rho, alone = _exact(pure), *self._split_rho(parts, both)
-        nothing = Fraction(0)
-        shared = [
-            part.shared(epsilon=of_epsilon.get(m, nothing), rho=of_rho.get(m, nothing))
+        listed = {margin: parts[margin] for margin in design.measurable}
+        of_epsilon, (of_rho, alone, less) = _exact(pure), self._split_rho(listed, both)
+        nothing, cells = Fraction(0), sum(map(design.cells, design.published))
+
+        def shared(part: Part, epsilon: Fraction, rho: Fraction) -> Part:
+            """Return a call with its shares; noise has the standard deviation √price/share in ε."""
+            blurs = {
+                "epsilon": math.sqrt(off / cells) * float(epsilon / part.l1),
+                "rho": math.sqrt(less / cells * float(rho / part.l2_squared)),
+            }
+            return replace(part.shared(epsilon=epsilon, rho=rho), blurs=blurs)
+
+        whole = [
+            shared(part, of_epsilon.get(m, nothing), of_rho.get(m, nothing))
             for m, part in parts.items()
             if m in of_epsilon or m in of_rho
         ]
-        return (*shared, *(part.shared(epsilon=nothing, rho=rho) for part, rho in alone))
+        return (*whole, *(shared(part, nothing, rho) for part, rho in alone))
 
     def _split_rho(
         self, parts: Mapping[Margin, Part], signed: bool
-    ) -> tuple[dict[Margin, Fraction], list[tuple[Part, Fraction]]]:
-        """Return the shares of ρ: of margins, or of residuals alone, whichever errs less.
+    ) -> tuple[dict[Margin, Fraction], list[tuple[Part, Fraction]], float]:
+        """Return the shares of ρ: of margins, or of residuals alone, whichever errs less; how much.
 
         `signed` tells whether one unit may add in some cells and take away in others.
         """
         design, prices = self.design, {m: float(part.l2_squared) for m, part in parts.items()}
         spread, _, error = design.split(prices, 1)
         if self._whole_noise or self.sought or self._levels or min(design.sizes.values()) < 2:
-            return _exact(spread), []
+            return _exact(spread), [], error
         residuals = {
             margin: replace(
                 part,
@@ -504,8 +515,8 @@ class Margins(Added):
         apart = replace(design, apart=True)
         shares, _, less = apart.split(own, 1)
         if less >= error:
-            return _exact(spread), []
-        return {}, [(residuals[margin], share) for margin, share in _exact(shares).items()]
+            return _exact(spread), [], error
+        return {}, [(residuals[m], share) for m, share in _exact(shares).items()], less
 
     def _sizes(self, margin: Margin) -> list[int]:
         return [self.design.sizes[name] for name in margin]
@@ -524,13 +535,18 @@ class Margins(Added):
         limits = {self._in_order(one.of): one.within for one in wanted if one.within is not None}
         if not limits:
             return None
-        known = self._following(tuple((n, call.law) for n, call in calls.items()))
+        known = self.following(tuple((n, call.law) for n, call in calls.items()))
         raised = dict(self._raised)
         for margin, within in limits.items():
             reach = float(known.errors[margin].half_width(within.confidence).max() * self._step)
             if reach <= within.error:
                 continue
-            if tries >= _MOST_TRIES:
+            if tries >= _MOST_TRIES and not self._listed_alone:
+                # Between a wide table and those that are listed nothing is steady: try these alone.
+                found = self._changed()
+                found._listed_alone, found._raised = True, {}
+                return found
+            if tries >= 2 * _MOST_TRIES:
                 said = {"statistic": self.name, "margin": _called(margin), "reach": reach}
                 raise BudgetExceeded("releases.margins.not_within", **said, **within.model_dump())
             aim = 0.98 * within.error
@@ -548,7 +564,7 @@ class Margins(Added):
         if not isinstance(call.law, DiscreteGaussian):
             return False
         squared = call.asked.part.l2_squared / (1 + SPARE)
-        return fits(float(call.law.sigma), squared, self._sizes(self._margin[name]))
+        return fits(float(call.law.sigma), squared, self._sizes(self.margin_of[name]))
 
     def numbers(self, part: str, measured: Measured) -> list[int]:
         """Return a margin of what was measured."""
@@ -556,12 +572,13 @@ class Margins(Added):
         codes = np.array(list(found), dtype=np.int64)
         shape = tuple(len(self._lists[column]) for column in self.grouped_by)
         places = dict(zip(self.grouped_by, np.unravel_index(codes, shape), strict=True))
-        return self.design.counted(self._margin[part], places, list(found.values()))
+        return self.design.counted(self.margin_of[part], places, list(found.values()))
 
     @cached_property
-    def _margin(self) -> dict[str, Margin]:
+    def margin_of(self) -> dict[str, Margin]:
         """The margin that each call is of."""
-        return self._residual_calls | {_called(margin): margin for margin in self.design.measurable}
+        margins = (*self.design.measurable, *self.design.wider)
+        return self._residual_calls | {_called(margin): margin for margin in margins}
 
     @cached_property
     def _residual_calls(self) -> dict[str, Margin]:
@@ -570,23 +587,23 @@ class Margins(Added):
     # ------------------------------------------------------------------ answers
 
     @cached_property
-    def _following(self) -> Callable[[tuple[tuple[str, Any], ...]], _Known]:
+    def following(self) -> Callable[[tuple[tuple[str, Any], ...]], Known]:
         """What follows from the noise alone; a release asks once, an audit a thousand times."""
 
         @lru_cache(maxsize=8)
-        def known(noise: tuple[tuple[str, Any], ...]) -> _Known:
-            spread = {self._margin[name]: Spread.of(law) for name, law in noise}
+        def known(noise: tuple[tuple[str, Any], ...]) -> Known:
+            spread = {self.margin_of[name]: Spread.of(law) for name, law in noise}
             alone = any(name in self._residual_calls for name, _ in noise)
             design = replace(self.design, apart=True) if alone else self.design
             errors = design.errors(spread)
-            return _Known(design, spread, errors, design.digits(errors))
+            return Known(design, spread, errors, design.digits(errors))
 
         return known
 
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """Every cell of every margin: its estimate, standard error and interval."""
-        known = self._following(tuple((n, one.law) for n, one in noisy.items()))
-        tables = {self._margin[n]: _whole(one.values) for n, one in noisy.items()}
+        known = self.following(tuple((n, one.law) for n, one in noisy.items()))
+        tables = {self.margin_of[n]: _whole(one.values) for n, one in noisy.items()}
         combined = known.design.combined(tables, known.noise, known.digits)
         scale = 10**known.digits
         twins = None
@@ -628,7 +645,7 @@ class Margins(Added):
             return None
         flat = self._by_margin(whole)
         numbers = {margin: np.array(own, dtype=np.int64) for margin, own in flat.items()}
-        known = self._following(tuple((n, call.law) for n, call in calls.items()))
+        known = self.following(tuple((n, call.law) for n, call in calls.items()))
         widths = simulated(known.design, numbers, known.noise, interval, **self._public)
         return [
             (max(int(n) - int(w), 0) * step, (int(n) + int(w)) * step)
@@ -681,7 +698,7 @@ class Margins(Added):
         if not rows:  # no key was found
             return replace(shown, keys=()), []
         design, each = self.design, (1 + interval) / 2
-        known = self._following(tuple((n, call.law) for n, call in given.calls.items()))
+        known = self.following(tuple((n, call.law) for n, call in given.calls.items()))
         values = self._by_margin([Fraction(cell[0].value or 0) / self._step for cell in rows])
         keys = self._by_margin(shown.keys)
         whole = next(m for m in design.published if set(m) == set(among))
@@ -700,12 +717,18 @@ class Margins(Added):
         return KeySet(shown.columns, tuple(names)), found
 
     def assumed_within(
-        self, among: Sequence[str], size: int, share: Fraction
+        self, among: Sequence[str], size: Fraction, share: Fraction
     ) -> Iterator[Fraction]:
         """Yield a number for each cell: the size in a whole of shares, a share of it elsewhere."""
         for margin in self.design.published:
             value = size * (Fraction(1) if set(margin) == set(among) else share)
             yield from [value] * self.design.cells(margin)
+
+    def within_cells(self, calls: Mapping[str, Priced], interval: float) -> Iterator[Fraction]:
+        """Yield what the error of each cell stays within."""
+        known = self.following(tuple((n, call.law) for n, call in calls.items()))
+        for margin, errors in known.errors.items():
+            yield from (Fraction(x) * self._step for x in self._widths(errors, margin, interval))
 
     def _by_margin(self, flat: Sequence[T]) -> dict[Margin, Sequence[T]]:
         """Return what is given for every cell, margin by margin."""
@@ -722,7 +745,7 @@ class Margins(Added):
 
     def accuracies(self, calls: Mapping[str, Priced], interval: float) -> list[dict[str, Any]]:
         """Return how far off the cells of each margin may be."""
-        known = self._following(tuple((n, call.law) for n, call in calls.items()))
+        known = self.following(tuple((n, call.law) for n, call in calls.items()))
         step = float(self._step)
         return [
             {
@@ -750,7 +773,9 @@ class Margins(Added):
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class Known:
+    """What the noise alone decides: how tables are combined, and how far off they may be."""
+
     design: Design
     noise: Mapping[Margin, Spread]
     errors: Mapping[Margin, Errors]

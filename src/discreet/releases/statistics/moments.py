@@ -5,13 +5,30 @@ that deviates by at most half the width lies within the bounds, so that a mean o
 a share between 0 and 1. Where the middle is half a multiple of the resolution, deviations are in
 half multiples: 2y − low − high, made of whole sums of y − c, c the whole number below the middle.
 A mean takes two calls (count and sum), a variance three (and squares).
+
+Interval of a mean. Released are A = S + N and B = n + M, S the sum of n ≥ 1 deviations, N and M
+noise. The mean θ = S/n lies in [−R, R], R the largest deviation, and A − θB = N − θM. If q(θ) is
+what N − θM stays within with probability 1 − α, then {θ: |A − θB| ≤ q(θ)} covers the mean with
+probability 1 − α, whatever S and n are (Fieller). Two q are known: of the noise bounded one by one,
+and of the law of both. For each θ the smaller one holds, so both sets may be intersected. If noise
+took A beyond ±RB, no mean, or only a sliver of them, would be in the set, and an interval without
+width would look exact. So A is brought within ±RB first: if A > RB, then |RB − θB| ≤ |A − θB| for
+every θ ≤ R, and the set only grows. It contains R, and is as wide there as the noise. A mean of
+squares is brought within what the bounds allow in the same way. Below the square of the mean
+there is none either: the upper end of a variance is that of the least mean of squares not below it.
+
+By the law of both: let k be whole, |θ| ≤ k, and N symmetric and unimodal. Given M, rounding θM to a
+whole number moves it by ½ at most and does not take it beyond kM, and |N − x| is the larger in law
+the larger a whole |x| is. So q(θ) ≤ q(k) + ½, q(k) by `quotients.Sum`. It is computed at some k.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -19,26 +36,66 @@ import numpy as np
 from discreet.noise.standalone import average
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, Measure, Number, Summing
-from discreet.releases.quotients import Sum
-from discreet.releases.statistics.base import (
-    Answer,
-    Bounded,
-    ColumnName,
-    Measured,
-    Noisy,
-    Part,
-    ScriptLines,
-    register,
-)
+from discreet.releases.quotients import Array, Sum
+from discreet.releases.statistics.base import Bounded, ColumnName, Measured, ScriptLines, register
+from discreet.releases.statistics.values import Answer, Noisy, Part
 
 if TYPE_CHECKING:
+    from discreet.laws.mechanism import WholeNoise
     from discreet.releases.pricing import Priced
 
 _PLACES = 32  # of assumed means, between the middle of the bounds and their end
+_STEPS = 16  # between means of which it is computed what both noises stay within
+_ROUNDS = 4
+_OUTWARD = 1 + 1e-12
+
+
+def _within(total: WholeNoise, count: WholeNoise, mean: int, confidence: float) -> float:
+    """Return what N − θM stays within for every |θ| ≤ mean, with that probability."""
+    one = np.ones(1)
+    return Sum([(total, one, one), (count, mean * one, one)]).half_width(confidence) + 0.5
+
+
+@lru_cache(maxsize=32)
+def _steps(
+    total: WholeNoise, count: WholeNoise, reach: int, confidence: float
+) -> tuple[Array, Array]:
+    """Return some means from 0 to `reach`, and what both noises stay within up to each."""
+    means = sorted({-(-reach * step // _STEPS) for step in range(_STEPS + 1)})
+    within = [_within(total, count, mean, confidence) for mean in means]
+    return np.array(means, dtype=float), np.array(within)
+
+
+def _ranges(
+    sums: Array, counts: Array, means: Array, within: Array, reach: int
+) -> tuple[Array, Array]:
+    """Return the ends of {θ: |A − θB| ≤ q(θ)}, each cell's, by a q that grows in steps.
+
+    A θ of that set below A/B is no farther from 0 than A/B or the end known so far; what q is at
+    most there gives the next end. So every round holds, and the ends only come closer.
+    """
+    known = counts > 0
+    below = np.where(known, counts, 1.0)
+    middle = np.clip(sums / below, -reach, reach)
+    sums = np.clip(sums, -reach * below, reach * below)
+    ends = []
+    for side in (-1, 1):
+        end = np.full(len(sums), float(side * reach))
+        for _ in range(_ROUNDS):
+            farthest = np.maximum(np.abs(end), np.abs(middle))
+            most = within[np.minimum(np.searchsorted(means, farthest), len(means) - 1)]
+            end = np.clip((sums + side * most * _OUTWARD) / below, -reach, reach)
+        ends.append(np.where(known, end, side * reach))
+    return ends[0], ends[1]
 
 
 class _Moment(Bounded):
     """What mean and variance share."""
+
+    @property
+    def typical(self) -> bool:
+        """Of the rows that are kept."""
+        return True
 
     @property
     def centre(self) -> int:
@@ -103,7 +160,8 @@ class _Moment(Bounded):
         self, noisy: Mapping[str, Noisy], part: str, reach: int, *, signed: bool
     ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
         """Yield sum/count of each cell and the range it may have, within what the bounds allow."""
-        bottom, top = Fraction(-reach if signed else 0), Fraction(reach)
+        low = -reach if signed else 0
+        bottom, top = Fraction(low), Fraction(reach)
         counts, totals = noisy["count"], noisy[part]
 
         def inside(x: Fraction) -> Fraction:
@@ -115,6 +173,7 @@ class _Moment(Bounded):
             if least < 1:
                 yield value, bottom, top
                 continue
+            total = min(max(total, low * count), reach * count)
             ends = (total - totals.half_width, total + totals.half_width)
             corners = [Fraction(s, n) for s in ends for n in (least, most)]
             yield value, inside(min(corners)), inside(max(corners))
@@ -143,7 +202,27 @@ class Mean(_Moment):
     def rows(self, noisy: Mapping[str, Noisy], interval: float) -> list[list[Answer]]:
         """The mean of each cell; of an empty one only the bounds are known."""
         found = self.averages(noisy, "sum", self.reach, signed=True)
+        if noisy["sum"].law is not None:
+            found = self._narrowed(found, noisy, interval)
         return [[Answer((), *(self.middle + x * self.step for x in one))] for one in found]
+
+    def _narrowed(
+        self,
+        found: Iterator[tuple[Fraction, Fraction, Fraction]],
+        noisy: Mapping[str, Noisy],
+        interval: float,
+    ) -> Iterator[tuple[Fraction, Fraction, Fraction]]:
+        """Yield each value and its range, cut to what the law of both noises together allows."""
+        total, count = noisy["sum"], noisy["count"]
+        known = _steps(total.law, count.law, self.reach, interval)
+        sums, counts = (np.array(one.values, dtype=float) for one in (total, count))
+        ends = _ranges(sums, counts, *known, self.reach)
+        for (value, low, high), least, most in zip(found, *ends, strict=True):
+            yield (
+                value,
+                min(max(low, Fraction(least)), value),
+                max(min(high, Fraction(most)), value),
+            )
 
     def off_by(self, size: int, calls: Mapping[str, Priced], interval: float) -> float:
         """Return what |error| stays within, whatever the mean, by the law of both noises together.
@@ -152,16 +231,14 @@ class Mean(_Moment):
         from the middle of the bounds and in steps. If n + M ≥ 1, the value is above m + t only if
         N − (m + t)M > tn, and below m − t only if N − (m − t)M < −tn. As it is kept within ±R, the
         first asks for m + t < R and the second for m − t > −R; so |error| > t has no more than the
-        probability of |N − θM| > tn for some |θ| ≤ R, one half from each side. Given M, that is
-        largest at θ = R, N being symmetric and unimodal: exactly so for whole θM, to which any
-        other is ½ away at most. So t = (q + ½)/n holds, with q what |N − RM| stays within.
+        probability of |N − θM| > tn for some |θ| ≤ R, one half from each side. So t = q/n holds,
+        with q what N − θM stays within for every such θ.
         """
         left = 1 - interval - calls["count"].law.tail(size)  # but for n + M < 1
         if left <= 0:
             return math.inf
-        factors = {"sum": 1.0, "count": float(self.reach)}
-        noise = Sum((calls[p].law, np.full(1, f), np.ones(1)) for p, f in factors.items())
-        return (noise.half_width(1 - left) + 0.5) / size * float(self.step)
+        within = _within(calls["sum"].law, calls["count"].law, self.reach, 1 - left)
+        return within / size * float(self.step)
 
     def script(self, lines: ScriptLines) -> Iterator[str]:
         """Divide."""
@@ -209,13 +286,24 @@ class Variance(_Moment):
         def inside(x: Fraction) -> Fraction:
             return min(max(x, Fraction(0)), Fraction(largest)) * unit
 
-        means = self.averages(noisy, "sum", self.reach, signed=True)
-        squares = self.averages(noisy, "squares", largest, signed=False)
+        means = [*self.averages(noisy, "sum", self.reach, signed=True)]
+        raised = [
+            max(total, math.ceil(mean**2 * count))
+            for total, count, (mean, *_) in zip(
+                noisy["squares"].values, noisy["count"].values, means, strict=True
+            )
+        ]
+        above = {**noisy, "squares": replace(noisy["squares"], values=raised)}
+        squares, highest = (
+            self.averages(one, "squares", largest, signed=False) for one in (noisy, above)
+        )
         rows = []
-        for (mean, low, high), second in zip(means, squares, strict=True):
+        for (mean, low, high), (second, bottom, _), (_, _, top) in zip(
+            means, squares, highest, strict=True
+        ):
             least = Fraction(0) if low <= 0 <= high else min(low**2, high**2)
-            ends = (mean**2, max(low**2, high**2), least)
-            rows.append([Answer((), *(inside(s - m) for s, m in zip(second, ends, strict=True)))])
+            ends = (second - mean**2, bottom - max(low**2, high**2), top - least)
+            rows.append([Answer((), *map(inside, ends))])
         return rows
 
     def script(self, lines: ScriptLines) -> Iterator[str]:

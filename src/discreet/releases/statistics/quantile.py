@@ -33,18 +33,14 @@ from discreet.noise.standalone import ranks
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Tally
 from discreet.releases.statistics.base import (
-    SIZES,
-    Answer,
     Bounded,
     ColumnName,
     Measured,
-    Noisy,
-    Part,
     Proportion,
     ScriptLines,
-    decimal,
     register,
 )
+from discreet.releases.statistics.values import SIZES, Answer, Noisy, Part, decimal
 
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
@@ -73,6 +69,11 @@ class Quantile(Bounded):
 
     quantile: ColumnName
     at: Share
+
+    @property
+    def typical(self) -> bool:
+        """Of the rows that are kept."""
+        return True
 
     @property
     def share(self) -> Fraction:

@@ -22,7 +22,9 @@ the number of cells. A value outside its interval is moved to the end.
 Accuracy. Where no rows tie, the best score is −|n − N|, and one tuple in M^m/m! has it; with
 probability 1 − β/2 the score is no further below than log(5M^m/m!) + log(2/β) over η (McSherry and
 Talwar 2007, Thm 6). The share α is missed by no more than max(α, 1−α) times the sum of what all
-parts are off, which is the score.
+parts are off, which is the score. How far an interval reaches is told for rows that lie evenly and
+do not tie, and values that are right: T at the end of a cell is then known, and its noise is nearly
+normal. The interval begins with the first cell with T + w ≥ 0 at its end.
 
 Several places among sorted rows, chosen at once: the exponential mechanism over all tuples.
 
@@ -68,7 +70,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -86,21 +88,17 @@ from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Number, Tally
 from discreet.releases.models import Closed, as_tuple
 from discreet.releases.statistics.base import (
-    SIZES,
-    Answer,
+    DRAWN,
     Bounded,
     Clipped,
     ColumnName,
     Grouped,
     Measured,
-    Noisy,
-    Part,
     Resolution,
-    decimal,
-    multiples,
     register,
 )
 from discreet.releases.statistics.quantile import Share
+from discreet.releases.statistics.values import SIZES, Answer, Noisy, Part, decimal, multiples
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -308,6 +306,12 @@ _APART = 1.1  # ... in standard deviations of the noisy one.
 _HIDDEN = 11.0  # How many rows noise hides between two points, in deviations of the number of rows.
 _POINTS = 20  # About so many on either side of the values, shared among them.
 _STEEPEST = 20.0  # η·g at most: see above.
+_MANY = 10**6  # Rows among which no point beside a value is kept from its place by another value.
+_EVENLY = 2**40  # Leaves of rows that lie evenly, none of which tie.
+_WHOLE = 0.45  # The part of the rows that half of an interval over nearly all of them has.
+_LEAST_SD = 0.05  # of noise, for tails
+_OF_SIZE = 12
+"""How many draws of a simulation share a noisy number of rows."""
 _SLOPES = np.geomspace(0.02, 20, 100)  # t, in standard deviations of the noise.
 
 
@@ -316,10 +320,17 @@ def _step(rows: int) -> int:
     return max(1, -(-2 * rows // FINE))
 
 
+def _normal(deviations: Floats) -> Floats:
+    """Return the probability that a standard normal number is no larger, for each."""
+    return np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in deviations])
+
+
 @lru_cache(maxsize=64)
 def _width(law: Any, share: float, failure: float) -> Callable[[Floats, Floats], Floats]:
     """Return w of L and R: passed by a sum of noise with probability at most `failure`."""
-    slopes = _SLOPES / max(law.sd, 0.05)  # Where noise is almost always 0, any of these will do.
+    slopes = _SLOPES / max(
+        law.sd, _LEAST_SD
+    )  # Where noise is almost always 0, any of these will do.
     terms = [(t, law.cumulant(t * (1 - share)), law.cumulant(t * share)) for t in slopes]
     finite = [term for term in terms if math.isfinite(term[1] + term[2])]
 
@@ -333,6 +344,11 @@ def _width(law: Any, share: float, failure: float) -> Callable[[Floats, Floats],
 
 class Ranked(Grouped):
     """Quantiles chosen at once; of what, and at which shares, is said by those below."""
+
+    @property
+    def typical(self) -> bool:
+        """Of the rows that are kept."""
+        return True
 
     @property
     def number(self) -> Number:
@@ -398,12 +414,53 @@ class Ranked(Grouped):
         """The leaves of the shares, cell by cell."""
         found, size, slope = [], self.drawn(measured)["size"], self._slope(scale)
         for rows, counts in zip(size.values, measured[self.measure_name("leaves")], strict=True):
-            if slope <= 0:
-                found += sorted(choose(np.zeros(self.leaves)) for _ in self.shares)
-                continue
-            laws = self.laws(counts, rows, size.sd, slope)
-            found += laws[choose(np.array([law.total for law in laws]))].draw(choose)
+            found += self._choosing(counts, rows, size.sd, slope)(choose)
         return found
+
+    def _choosing(
+        self, counts: Sequence[int], size: int, sd: float, slope: float
+    ) -> Callable[[Choose], list[int]]:
+        """Return what draws the leaves of the shares of one cell."""
+        if slope <= 0:
+            return lambda choose: sorted(choose(np.zeros(self.leaves)) for _ in self.shares)
+        laws = self.laws(counts, size, sd, slope)
+        totals = np.array([law.total for law in laws])
+        return lambda choose: laws[choose(totals)].draw(choose)
+
+    def simulated(
+        self,
+        tallied: Sequence[Sequence[int]],
+        calls: Mapping[str, Priced],
+        interval: float,
+        times: int,
+        chance: np.random.Generator,
+    ) -> Iterator[list[list[Answer]]]:
+        """Yield answers as that many releases might have them; what protects is drawn in `noise`.
+
+        The law of the values takes long, so each noisy number of rows serves for several draws.
+        """
+
+        def drawn(name: str, numbers: Sequence[int]) -> Noisy:
+            call = calls[name]
+            noise = call.law.simulated(len(numbers), chance).tolist()
+            values = [number + off for number, off in zip(numbers, noise, strict=True)]
+            return Noisy(values, 0, call.sd, call.law)
+
+        def choose(weights: Floats) -> int:
+            return int(np.argmax(weights + chance.gumbel(size=len(weights))))
+
+        noisy: dict[str, Noisy] = {}
+        seen = {self.measure_name("leaves"): tallied, self.measure_name(DRAWN): noisy}
+        slope, sd = self._slope(calls["values"].scale), calls["size"].sd
+        for start in range(0, times, _OF_SIZE):
+            noisy["size"] = drawn("size", self.numbers("size", seen))
+            cells = zip(tallied, noisy["size"].values, strict=True)
+            choosing = [self._choosing(counts, rows, sd, slope) for counts, rows in cells]
+            for _ in range(min(_OF_SIZE, times - start)):
+                leaves = [leaf for one in choosing for leaf in one(choose)]
+                noisy["values"] = Noisy(leaves, 0, calls["values"].sd)
+                noisy["counts"] = drawn("counts", self.numbers("counts", seen))
+                yield self.rows(noisy, interval)
 
     def scores(self, part: str, measured: Measured) -> list[list[int]]:
         """The scores of some tuples, as many as there are leaves, for one number of rows."""
@@ -439,11 +496,14 @@ class Ranked(Grouped):
 
     def _edges(self, drawn: Mapping[str, Noisy], cell: int) -> list[int]:
         """Return where the cells begin, and the number of leaves: all from what was drawn."""
-        chosen = self._leaves_of(drawn, cell)
-        leaves, last = self.leaves, len(self.shares) + 1
-        values, shares = {**chosen, 0: 0, last: leaves - 1}, (0.0, *self.shares, 1.0)
-        size = drawn["size"]
-        rows, hidden = max(size.values[cell], 1), _HIDDEN * size.sd
+        chosen, size = self._leaves_of(drawn, cell), drawn["size"]
+        return self._cut(chosen, self.leaves, size.values[cell], size.sd)
+
+    def _cut(self, chosen: Mapping[int, int], leaves: int, rows: int, sd: float) -> list[int]:
+        """Return where cells begin, from what was chosen among so many leaves."""
+        values = {**chosen, 0: 0, len(self.shares) + 1: leaves - 1}
+        shares = (0.0, *self.shares, 1.0)
+        rows, hidden = max(rows, 1), _HIDDEN * sd
         steps = max(2, min(4, _POINTS // len(self.shares)))
         edges = {0, leaves}
         for own, value in chosen.items():
@@ -508,11 +568,42 @@ class Ranked(Grouped):
         off = math.inf if slope <= 0 else beyond + (tuples - math.log(failure)) / slope
         off = max(max(share, 1 - share) for share in self.shares) * off + 1
         sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in SIZES]
-        # A point beside a value lies about so many rows away; intervals seldom reach beyond it.
-        reach = _HIDDEN * size.sd
-        around = [{"rows": n, "rank_share": min(1.0, reach / n)} for n in (100, 1_000, 10_000)]
-        said = {"interval_ranks": reach, "interval_assumed": around}
+        reach = {n: self._reach(n, calls, interval) for n in (100, 1_000, 10_000, _MANY)}
+        said = {
+            "interval_ranks": reach.pop(_MANY),
+            "interval_assumed": [
+                {"rows": n, "rank_share": 1.0 if far > _WHOLE * n else far / n}
+                for n, far in reach.items()
+            ],
+        }
         return {"candidates": self.leaves, "ranks": off, "ties": True, "assumed": sizes} | said
+
+    def _reach(self, rows: int, calls: Mapping[str, Priced], interval: float) -> float:
+        """Half the usual width of an interval in ranks, if so many rows lie evenly.
+
+        It is the mean over noise and shares, of which some are tried. Beyond the points beside a
+        value there is none up to the next value's; the few intervals that reach there count as if
+        they reached the farthest point.
+        """
+        sd, counts = calls["size"].sd, calls["counts"]
+        chosen = {own: int(share * _EVENLY) for own, share in enumerate(self.shares, start=1)}
+        edges = self._cut(chosen, _EVENLY, rows, sd)
+        ranks = np.asarray(edges, dtype=np.float64) / _EVENLY * rows
+        cells = np.arange(len(edges), dtype=np.float64)
+        found = []
+        for share in self.shares[:: -(-len(self.shares) // _POINTS)]:
+            width = _width(counts.law, share, (1 - interval) / 2)(cells, cells[::-1])
+            spread = np.sqrt(cells * (1 - share) ** 2 + cells[::-1] * share**2)
+            spread *= max(counts.sd, _LEAST_SD)
+            below = ranks - share * rows
+            away = np.clip(below, -_HIDDEN * sd, _HIDDEN * sd)
+            # The probability that it begins at a cell or before, and that it ends there or behind.
+            begun = np.maximum.accumulate(_normal((width + below) / spread)[1:-1])
+            ended = np.maximum.accumulate(_normal((width - below) / spread)[-2:0:-1])
+            low = away[:-1] @ np.diff(begun, prepend=0.0, append=1.0)
+            high = away[:0:-1] @ np.diff(ended, prepend=0.0, append=1.0)
+            found.append(float(high - low) / 2)
+        return math.fsum(found) / len(found)
 
 
 class Several(Closed):

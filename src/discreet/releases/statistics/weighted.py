@@ -30,19 +30,9 @@ from discreet.errors import PolicyError, SpecError
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Measure, Number, Summing
 from discreet.releases.models import Closed
-from discreet.releases.statistics.base import (
-    LARGEST,
-    Added,
-    Answer,
-    Bounds,
-    Measured,
-    Noisy,
-    Part,
-    multiples,
-    register,
-    span,
-)
+from discreet.releases.statistics.base import Added, Bounds, Measured, register
 from discreet.releases.statistics.moments import Mean
+from discreet.releases.statistics.values import LARGEST, Answer, Noisy, Part, Size, multiples, span
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -144,6 +134,11 @@ class Weighted(Added):
         return size * max(self.factor.high, 1), step * self.factor.resolution, signed
 
     @property
+    def typical(self) -> bool:
+        """A mean."""
+        return self.mean is not None
+
+    @property
     def adds(self) -> tuple[Fraction, Fraction] | None:
         """A row adds its weight, or its weight times its value."""
         values = super().adds
@@ -190,12 +185,18 @@ class Weighted(Added):
     # ------------------------------------------------------------------ accuracy and words
 
     def assumed(self, size: int) -> dict[str, list[int]] | None:
-        """For a mean, as without weights, if these are in the middle of their bounds on average."""
+        """For a mean, as without weights, in a group whose weights add up to as much."""
         return None if self.mean is None else self.plain.assumed(self._total(size))
 
     def _total(self, size: int) -> int:
-        """The sum of that many weights, if they are in the middle of their bounds on average."""
+        """The sum of that many weights in the middle of their bounds."""
         return size * (self.factor.low + self.factor.high) // 2
+
+    @property
+    def size_of(self) -> Size:
+        """The sum of the weights: which rows have which weight is not known."""
+        low, high = span(self.factor)
+        return Size("weights", (low + high) / 2)
 
     def off_by(self, size: int, calls: Mapping[str, Priced], interval: float) -> float:
         """As without weights, for a group of their sum."""
