@@ -56,6 +56,21 @@ def test_what_was_promised_once_is_still_told_of(made: Made, found: Report) -> N
     assert answered(found.folder, made.ledger)["problems"] == []
 
 
+def test_the_first_page_says_that_there_is_no_delta(found: Report, tmp_path: Path) -> None:
+    """As the page of a release does, and checked; not where there is one."""
+    page = found.folder / "report.html"
+    told = "<small>δ = 0: it holds for every possible output; pure filter</small>"
+    text = page.read_text(encoding="utf-8")
+    assert text.count(told) == 1
+    page.write_text(text.replace(told, "<small>pure filter</small>"), encoding="utf-8")
+    rewritten(found.folder)
+    facts = "the facts on the first page of report.html are those of the statement"
+    assert facts in answered(found.folder)["problems"]
+    rho = discreet.report(account="people", ledger=kept.concentrated(tmp_path).ledger)
+    assert "δ = 0:" not in rho.html.read_text(encoding="utf-8")
+    assert answered(rho.folder)["problems"] == []
+
+
 def answered(folder: Path, ledger: str | None = None) -> dict[str, Any]:
     rows = None if ledger is None else partial(verifier.sqlite_rows, ledger)
     return verifier.examined(folder, None, rows).answer()
@@ -228,8 +243,8 @@ def test_it_says_as_of_when_it_is(made: Made, found: Report) -> None:
         path = found.folder / name
         text = path.read_text()
         told = re.sub(r"</?span[^>]*>", "", text)
-        assert f"{last.at[:19]}Z" in told, name
-        path.write_text(text.replace(last.at[:16], "1999-01-01T00:00"))
+        assert f"{last.at[:10]} {last.at[11:19]} UTC" in told, name
+        path.write_text(text.replace(f"{last.at[11:19]} UTC", "00:00:00 UTC"))
         rewritten(found.folder)
         assert any("of when" in line for line in answered(found.folder)["problems"])
         path.write_text(text)
@@ -251,7 +266,9 @@ def test_the_end_is_told_about_values_where_a_promise_is_about_them(
         path = found.folder / name
         text = path.read_text()
         (told,) = re.findall(r"[^<>\n]*More may follow\.[^<>\n]*", text)
-        values = told[told.index("that one person has the sensitive value.") :]
+        values = told[
+            told.index("that one person, known to be in the data, has the sensitive value.") :
+        ]
         assert "can be at most" in values
         path.write_text(text.replace(values, values.replace("So far", "By now").replace("3", "2")))
         rewritten(found.folder)
@@ -282,7 +299,8 @@ def test_an_account_with_nothing_spent_and_one_that_is_altered(tmp_path: Path) -
     ledger.charge("people", PureDP(0.5), purpose="x", who="someone")
     later = answered(empty.folder, url)
     assert later["problems"] == []
-    assert any("later entries" in told for told in later["unproven"])
+    told = "1 later entry of the account is not in this report (1 charge, ε = 0.5; spent in all "
+    assert f"{told}ε = 0.5)" in later["unproven"]
     with pytest.raises(PolicyError):
         discreet.report(account="nobody", ledger=url)
 

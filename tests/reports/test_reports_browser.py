@@ -10,6 +10,7 @@ import pytest
 from stories import KINDS, Made, reported
 
 from browsers import accessible
+from discreet.reports.folder import report
 
 pytestmark = pytest.mark.slow
 Offline = Callable[..., Any]
@@ -55,9 +56,31 @@ def test_page_one_is_seen_without_scrolling_and_has_no_violations(
         assert box is not None
         assert box["y"] + box["height"] <= 900, part.inner_text()
     names = page.locator("#facts dt").all_inner_texts()
-    for fact in ("Protected unit", "δ of this release", "Spent by the account", "Remaining"):
+    for fact in (
+        "Protected unit",
+        "δ of this release",
+        "Spent by the account",
+        "May still be spent",
+    ):
         assert any(fact in name for name in names)
     assert any("ε" in name or "ρ" in name for name in names)
+
+
+def test_page_one_of_an_account_is_seen_without_scrolling(
+    offline: Offline, pure: Made, tmp_path: Path
+) -> None:
+    copy = pure.copied(tmp_path)
+    page = offline()
+    page.goto(report(account="people", ledger=copy.ledger).html.as_uri())
+    accessible(page)
+    cards = page.locator("#facts .facts > div")
+    seen = [cards.nth(place) for place in range(cards.count())]
+    seen += [page.locator("#facts table tbody tr").last, page.locator("#facts .plain li").last]
+    for part in seen:
+        box = part.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 900, part.inner_text()
+    assert page.locator("#facts .facts small", has_text="δ = 0").count() == 1
 
 
 _CUT_OFF = """() => [...document.querySelectorAll('figure svg')].flatMap(svg => {

@@ -128,9 +128,11 @@ def test_of_a_unit_whose_rows_become_one_no_row_is_said_to_be_left_out(tmp_path:
         for wrong in ("decided at random", "chosen at random", "come out low", "1 row in all"):
             assert wrong not in text, path.name
         assert "become one row" in text
-        assert "Only rows with cost >= 0 count. visits is count(rows) over all rows" in text
-        assert "spent is sum(cost) over all rows of a unit, each value clipped to 0 to 30." in text
-        assert "much stands for spent > 9." in text
+        assert "Only rows with cost >= 0 count. “visits” is count(rows) over all rows" in text
+        assert (
+            "“spent” is sum(cost) over all rows of a unit, each value clipped to 0 to 30." in text
+        )
+        assert "“much” stands for spent > 9." in text
 
 
 def test_a_report_tells_which_rows_count(tmp_path: Path) -> None:
@@ -142,7 +144,7 @@ def test_a_report_tells_which_rows_count(tmp_path: Path) -> None:
         text = text.replace("&gt;", ">").replace("\\[", "[").replace("\\]", "]")
         assert "Only rows with cost >= 0 count." in text, name
         assert "only rows with cost > 5 count." in text, name
-        assert "dear stands for bin(cost, [0, 10, 20])." in text, name
+        assert "“dear” stands for bin(cost, [0, 10, 20])." in text, name
     statement = found.folder / "statement.json"
     statement.write_text(statement.read_text().replace("cost >= 0", "cost >= 1"))
     code, said = verified_alone(found.folder)

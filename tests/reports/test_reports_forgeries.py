@@ -129,6 +129,12 @@ FORGERIES: dict[str, tuple[Callable[[Any], Any], str]] = {  # and the check that
         ),
         "the statement tells the bounds of values that the spec declares",
     ),
+    "a statistic that seems to lose nothing": (
+        lambda said: said["biases"][0].update(
+            text=said["biases"][0]["text"].split(":")[0] + ": No limit leaves out a row or a unit."
+        ),
+        "the statement tells which statistics lose rows to limits",
+    ),
     "another cap": (lambda said: said["spending"]["cap"].update(epsilon=1.3), "spending: cap"),
     "fewer charges": (_spending(charges=[]), "spending: charges"),
     "a weaker adjacency": (_weaker, "unit, adjacency and filter are the account's"),
@@ -230,8 +236,8 @@ def test_another_text_is_found_by_the_manifest_and_then_by_the_ledger(
     [
         (r"(of this release</dt><dd>)[\d.]+", r"\g<1>0.000123"),
         (r"(Spent by the account so far</dt><dd>)[^<]*", r"\g<1>ε = 0.000123"),
-        (r"(Remaining under the cap</dt><dd>)[^<]*", r"\g<1>ε = 123"),
-        (r"(<small>Cap: )[^<]*", r"\g<1>ε = 0.000123"),
+        (r"(May still be spent</dt><dd>)[^<]*", r"\g<1>ε = 123"),
+        (r"(<small>within the cap, )[^<]*", r"\g<1>ε = 0.000123"),
         (r"(Protected unit</dt><dd>)[^<(]*", r"\g<1>one household "),
         (r"(What was released.*?<td class=\"figure\">)[^<]*", r"\g<1>123456"),
         (r"<dl class=\"facts\">", r"<dl>"),
@@ -342,7 +348,8 @@ def test_later_charges_are_told_as_unproven(approximate: Made, tmp_path: Path) -
     Ledger.open(made.ledger).charge("people", PureDP(0.1), purpose="later", who="x")
     answer = answered(found.folder, ledger=made.ledger)
     assert answer["verified"]
-    later = "1 later entries of the account are not in this report"
+    later = "1 later entry of the account is not in this report (1 charge, ε = 0.1; spent in all "
+    later += "ε = 1.1, δ = 1e-05)"
     assert answer["unproven"] == [later, ANEW]  # a ledger can be written anew too
     last = found.statement.facts["spending"]["entries"]
     alone = answered(found.folder)
@@ -515,7 +522,8 @@ def test_entries_cut_off_do_not_pass_with_a_newer_head(approximate: Made, tmp_pa
     assert both["problems"] == [f"the ledger has the head kept elsewhere, {head}"]
     assert both["verdict"].startswith("Do not rely on this folder")
     whole = answered(found.folder, head, made.ledger)
-    assert whole["unproven"] == ["1 later entries of the account are not in this report"]
+    (later,) = whole["unproven"]
+    assert later.startswith("1 later entry of the account is not in this report (1 charge, ε = 0.5")
 
 
 def test_a_head_kept_elsewhere_finds_a_chain_that_was_written_anew(
@@ -650,7 +658,11 @@ def test_the_sentences_of_both_pages_have_recomputed_figures(
             text = text.replace(old, new)
         (folder / name).write_text(text, encoding="utf-8")
     rewritten(folder)
-    assert "what may still follow is told with the recomputed figures" in problems(folder)
+    what = "what may still follow has the figures of statement.json and evidence.json, but not "
+    (told,) = (one for one in problems(folder) if one.startswith(what))
+    by = "by statement.json and evidence.json it is"
+    ends = {f"{new}”: {by} {old.removeprefix('at most ')}" for old, new in changed.items()}
+    assert any(map(told.endswith, ends))
 
 
 def test_accuracy_that_is_told_too_small_is_found(found: Report) -> None:

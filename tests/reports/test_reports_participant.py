@@ -7,6 +7,7 @@ import math
 import re
 from importlib import import_module
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -285,6 +286,29 @@ def test_the_sentence_on_the_series_follows_the_choice(yearly: Path) -> None:
     ]  # fmt: skip  # the slider's own: its place, and its ends
 
 
+def test_the_end_is_told_with_the_condition_that_it_rests_on(yearly: Path) -> None:
+    """A promise may be withdrawn, and a cap raised: what was said of the end would fail."""
+    told = "What is said of the end holds as long as the promise stands and the cap is not raised."
+    assert grade(told) <= HARDEST
+    for name in ("participant.html", "report.html", "statement.md"):
+        shown = text_of(yearly, name)
+        assert shown.count(told) == 1
+        assert "may ever be charged" not in shown
+        assert "A named person" in shown
+    assert "counts all that is charged to the account while it stands" in shown
+
+
+@pytest.mark.parametrize("name", ["participant.html", "report.html", "statement.md"])
+def test_an_end_without_its_condition_is_found(yearly: Path, tmp_path: Path, name: str) -> None:
+    folder = Path(copytree(yearly, tmp_path / "report"))
+    text = (folder / name).read_text(encoding="utf-8")
+    told = re.search(r"(<p>)?What is said of the end holds [^.]*\.(</p>)?", text)
+    assert told is not None
+    (folder / name).write_text(text.replace(told[0], ""), encoding="utf-8")
+    rewritten(folder)
+    assert problems(folder)
+
+
 def test_the_report_tells_both_too_and_of_what(yearly: Path) -> None:
     for name in ("report.html", "statement.md"):
         shown = text_of(yearly, name)
@@ -295,6 +319,15 @@ def test_the_report_tells_both_too_and_of_what(yearly: Path) -> None:
         )
         assert told in shown
         assert "When all 12 are out, it can be at most 13 in 100." in shown  # joining
+
+
+def test_the_column_on_guesses_is_explained_once_and_not_on_the_first_page(yearly: Path) -> None:
+    for name in ("report.html", "statement.md", "released/statement.md"):
+        shown = text_of(yearly, name)
+        assert shown.count("is an average over the noise: someone who guesses a value right") == 1
+        assert shown.index("on average, a guess") < shown.index("The column on guesses")
+    page = (yearly / "report.html").read_text(encoding="utf-8")
+    assert "The column on guesses" not in page.split('id="curator"')[0]
 
 
 def test_one_denominator_for_all_figures(yearly: Path) -> None:
@@ -434,13 +467,15 @@ def test_a_promise_about_a_value_is_told_with_figures_about_a_value(tmp_path: Pa
     one = made(tmp_path, BASE | {"tolerance": keys, "series": {"releases": 6}})
     folder = report(one.release_id, ledger=one.ledger).folder
     for text in (text_of(folder, "report.html"), text_of(folder, "statement.md")):
-        assert "the chance is 5 in 100 that one person has the sensitive value. So far" in text
+        known_in = "that one person, known to be in the data, has the sensitive value"
+        assert f"the chance is 5 in 100 {known_in}. So far" in text
         assert "When all 6 are out, it can be at most 12 in 100." in text
         assert "7.9 in 100" not in text
     assert table_of(folder)["about"] == "value"
     assert "When all 6 are out: to at most 53 in 100." in text_of(folder)  # from 30
     assert problems(folder) == []
     page = (folder / "participant.html").read_text(encoding="utf-8")
+    assert "a value of mine, when it is known that I am in them" in page
     other = page.replace('value="in"', 'value="in" checked').replace('"value" checked', '"value"')
     (folder / "participant.html").write_text(other, encoding="utf-8")
     rewritten(folder)

@@ -463,15 +463,18 @@ def test_a_withdrawal_is_told_everywhere(told: Callable[[str], Made], tmp_path: 
     day = gone["withdrawn"]["at"][:10]
     code, out = verified(found.folder, "--ledger", str(copy.home / "ledger.db"))
     assert code == 0, out
-    assert f"ok    promise {name} was withdrawn on {day}: {reason}" in out
+    ended = f"promise {name} was kept until it was withdrawn on {day} (B. Approver: {reason})"
+    assert f"ok    {ended}" in out
     assert "promise kept" not in out
     alone = [sys.executable, "-I", str(found.folder / "verify.py")]
     short = subprocess.run(alone, capture_output=True, text=True, check=False).stdout
-    assert f"promise {name} was withdrawn on {day}: {reason}" in short
-    told_so = f"This promise was withdrawn on {day}: {reason}"
+    assert ended in short
+    told_so = f"was kept until it was withdrawn on {day}, approved by B. Approver: {reason}"
     text = (found.folder / "statement.md").read_text(encoding="utf-8")
     assert told_so.replace("<", "&lt;").replace("|", "\\|") in text
     assert "<law>" not in text
+    assert "**Was tightest for**" in text
+    assert "**Tightest for**" not in text
     page = Tables(found.html.read_text(encoding="utf-8")).text
     assert told_so in page
     assert "This promise allowed ε = " in page
@@ -502,7 +505,7 @@ def test_a_promise_made_again_after_its_withdrawal_is_kept_again(
     code, out = verified(found.folder)
     assert code == 0, out
     assert out.count("promise kept") == 1
-    assert out.count("was withdrawn on") == 1
+    assert out.count("until it was withdrawn on") == 1
     assert again.id == one["id"]
 
 

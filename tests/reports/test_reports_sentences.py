@@ -305,3 +305,9 @@ def test_one_crowd_is_enough_for_all(probabilities: list[float]) -> None:
     assert all(many(x, "up", crowd) != "0" for x in probabilities)
     if min(probabilities) >= 0.01:
         assert crowd == 100  # whatever the slider of a hundred shows, its answers show too
+
+
+def test_that_figures_hold_always_says_which_figures() -> None:
+    """On the page it is a paragraph of its own: "they" referred to nothing in it."""
+    said = pure_against_approximate(explain(PureDP(0.5)))
+    assert said == "These figures hold whatever the noise turns out to be."

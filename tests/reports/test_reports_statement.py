@@ -22,6 +22,7 @@ from discreet.errors import DiscreetError, InputError, PolicyError
 from discreet.guarantees import ApproxDP, PureDP
 from discreet.ledger import Ledger
 from discreet.releases import Preview, release
+from discreet.reports import page
 from discreet.reports.facts import release_text, statement, statement_schema
 from discreet.reports.folder import report
 from discreet.reports.stored import find
@@ -230,8 +231,8 @@ def test_every_numeral_of_a_release_comes_from_its_facts(pure: Made, audience: A
     some = {k: facts[k] for k in ("identity", "composition")} | {"spending": spending}
     assert untraced(lambda said: release_text(said, audience), some) == []
     text = facts["texts"][audience]
-    assert "ε = 1.29929" in text
-    assert "ε = 1.7007" in text
+    assert "ε = 1.29928298413026" in text  # in the figures of its promise
+    assert "ε = 1.7007" not in text  # the cap leaves that much, and the promise nothing
     assert pure.release_id in text
 
 
@@ -383,3 +384,30 @@ def test_a_promise_about_membership_says_that_values_are_open(tmp_path: Path) ->
         for file in ("report.html", "participant.html"):
             page = (folder / file).read_text(encoding="utf-8")
             assert ("<strong>Values.</strong>" in page) == open_to
+
+
+@pytest.mark.parametrize(
+    ("story", "meant"), [("value", True), ("both", True), ("membership", False)]
+)
+def test_a_promise_about_a_value_says_which_value_where_nothing_else_does(
+    story: str, meant: bool, tmp_path: Path
+) -> None:
+    line = "The sensitive value is any value that somebody looks for."
+    one = STORIES[story](tmp_path)
+    stated = markdown(statement(find(one.release_id, ledger=one.ledger)))
+    beside = (one.folder / "statement.md").read_text(encoding="utf-8")
+    assert [line in text for text in (stated, beside)] == [meant, meant]
+
+
+def test_the_chart_of_a_report_and_the_statement_of_a_slot_say_what_they_are(
+    tmp_path: Path, planned: Made
+) -> None:
+    opened(tmp_path)
+    labelled = BASE | {"budget": {"epsilon": 1.0}, "labels": {"north": "the far north"}}
+    one = made(tmp_path, labelled)
+    shown = page._released_chart(statement(find(one.release_id, ledger=one.ledger)))
+    assert shown is not None
+    assert "the far north" in shown.svg
+    assert shown.table.rows[0][0] == "the far north"
+    slot = (planned.folder / "statement.md").read_text(encoding="utf-8")
+    assert re.search(r"^- \*\*Planned\*\*: release 2 of 3, in plan \w+$", slot, re.M)

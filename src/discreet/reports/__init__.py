@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
-    from discreet.reports.facts import Statement, statement
-    from discreet.reports.folder import Report, report
-    from discreet.reports.published import Deployments, deployments
+    from discreet.reports.facts import Statement as Statement, statement as statement
+    from discreet.reports.folder import Report as Report, report as report
+    from discreet.reports.published import Deployments as Deployments, deployments as deployments
     from discreet.reports.sentences import (
-        Worry,
-        guarantee_text,
-        not_protected,
-        pure_against_approximate,
-        sentence,
-        series_text,
-        worry,
+        Worry as Worry,
+        guarantee_text as guarantee_text,
+        not_protected as not_protected,
+        pure_against_approximate as pure_against_approximate,
+        sentence as sentence,
+        series_text as series_text,
+        worry as worry,
     )
 
 _FILES = {

@@ -27,6 +27,8 @@ from discreet.releases.engines.base import Number, fields
 from discreet.releases.rows import columns_read, keys_known, rows_told, sample_told
 from discreet.releases.spec import Spec
 from discreet.releases.statistics.base import Statistic
+from discreet.releases.statistics.cut import clipped_told
+from discreet.releases.statistics.derived import Change, Derived
 from discreet.releases.statistics.margins import Margins
 from discreet.reports import verifier
 from discreet.reports.sentences import (
@@ -42,8 +44,8 @@ from discreet.reports.sentences import (
 from discreet.reports.stored import Books, Stored
 from discreet.rounding import decimal_down, percent
 from discreet.statements import Learned, learned
-from discreet.statements.presenter import cut_line
-from discreet.statements.tables import stated_amount, stated_limit
+from discreet.statements.presenter import cut_line, left_out_lines, quoted
+from discreet.statements.tables import limits_in, stated_amount, stated_limit
 from discreet.words import say
 
 FORMAT = 2
@@ -52,13 +54,21 @@ FORMAT = 2
 # -- what may be learned
 
 
-def promise_facts(stored: Books, made: Sequence[MadePromise]) -> list[dict[str, Any]]:
-    """Return every promise of the account, with what became of it and which prior binds it."""
+def promise_facts(
+    stored: Books, made: Sequence[MadePromise], chain: verifier.Chain
+) -> list[dict[str, Any]]:
+    """Return every promise of the account, with what became of it and which prior binds it.
+
+    Of a release, also whether the promise speaks of it (`Account.covers`).
+    """
     found = []
     for one in made:
         promise = one.registered.promise(stored.account)
         binding = limits_of(promise).binding
-        about = {"about": promise.about, "binding": {"p": binding.p, "q": binding.q}}
+        about: dict[str, Any] = {"about": promise.about}
+        about["binding"] = {"p": binding.p, "q": binding.q}
+        if stored.release_id is not None:
+            about["covers"] = chain.account.covers(stored.release_id, one.registered.id)
         found.append(one.to_dict() | about)
     return found
 
@@ -256,7 +266,7 @@ def _account_facts(
             "filter": account.filter.value,
             "rule": say(f"statements.composition.{account.filter.value}"),
         },
-        "promises": promise_facts(books, made),
+        "promises": promise_facts(books, made, chain),
         "learned": None if found is None else found.to_dict(),
         "risk": None if found is None else _risk(found, promises, total),
         "not_covered": [{"name": name, "text": text} for name, text in open_to],
@@ -403,16 +413,42 @@ def _biases(stored: Stored) -> Iterator[dict[str, Any]]:
         yield {"kind": "sampling", "text": _sampled(sample, stored.said["spent"]), "size": None}
     joined = any(not one.get("public") for one in spec.get("join", ()))
     if stored.said["unit"]["unit"] != "record" and (joined or not spec.get("per_unit")):
-        yield _sized("bounding", say("statements.bias.bounding"), stored, "rows")
+        text = say("statements.bias.bounding") if joined else _left_out(stored)
+        if text:
+            yield _sized("bounding", text, stored, "rows")
     for statistic in _measured(stored):
-        for column, *ends in statistic.clipped():
-            low, high = (f"{float(end):g}" for end in ends)
-            text = say("statements.bias.clipping", column=column, low=low, high=high)
+        for column, text in clipped_told(statistic):
             yield _sized("clipping", text, stored, column)
         if statistic.sought:
             yield {"kind": "suppression", "text": say("statements.bias.suppression"), "size": None}
     if spec.get("nulls", "drop") == "drop":
         yield {"kind": "nulls", "text": say("statements.bias.nulls"), "size": None}
+
+
+def _left_out(stored: Stored) -> str:
+    """Say which statistics lose something to limits, and which nothing; nothing if none does.
+
+    What is made of released numbers loses what they lose.
+    """
+    bounds = stored.said.get("plan", {}).get("contributions", {})
+    if stored.synthetic or any("left_out" not in one for one in bounds.values()):
+        return say("statements.bias.bounding")
+    losing = {name for name, one in bounds.items() if one["left_out"] is not None}
+    made, nothing = [], []
+    for one in _spec(stored).named():
+        nothing += [name for table in one.tables() if (name := str(table.name)) not in losing]
+        if not isinstance(one, Derived):
+            continue
+        if losing & {one.name_of(key) for key in one.sources()}:
+            made.append(str(one.name))
+        elif not isinstance(one, Change):  # of an earlier release that is not known here
+            nothing.append(str(one.name))
+    lines = left_out_lines(bounds)
+    if lines and made:
+        lines.append(say("statements.bias.made", statistics=quoted(made)))
+    if lines and nothing:
+        lines.append(say("statements.bias.nothing", statistics=quoted(nothing)))
+    return " ".join(lines)
 
 
 def _sized(kind: str, text: str, stored: Stored, about: str) -> dict[str, Any]:
@@ -433,15 +469,15 @@ def release_text(
         looks = looks_text(alike, facts["unit"]["adjacency"], unit)
         opening = say(f"reports.{kind}.public", purpose=purpose_of(facts), looks=looks)
         return f"{opening} {say('reports.release.public_spent')}"
-    cap = spending.get("cap")
+    limits = limits_in(facts)
     values = {
         "account": identity["account"],
-        "account_spent": stated_amount(spending["account_now"], cap),
+        "account_spent": stated_amount(spending["account_now"], *limits),
         "filter": facts["composition"]["filter"],
         "remaining": stated_limit(spending["remaining"]),
     }
     if kind == "release":
-        spent = stated_amount(spending["this"], cap)
+        spent = stated_amount(spending["this"], *limits)
         values |= {"release_id": identity["release_id"], "spent": spent}
     return say(f"reports.{kind}.{audience}", **values)
 

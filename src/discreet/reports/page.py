@@ -22,7 +22,7 @@ from discreet.frames import html_page
 from discreet.guarantees import figures_apart
 from discreet.lazily import missing
 from discreet.ledger.amounts import Amount
-from discreet.releases.sheets import wide
+from discreet.releases.sheets import texts_of, wide
 from discreet.reports import verifier
 from discreet.reports.facts import Statement, purpose_of
 from discreet.reports.sentences import Icons, not_protected
@@ -37,7 +37,9 @@ from discreet.statements import (
 from discreet.statements.presenter import someone
 from discreet.statements.tables import (
     Table,
+    guess_lines,
     joining_table,
+    limits_in,
     lines_of,
     many,
     restored_lines,
@@ -50,6 +52,7 @@ from discreet.words import say
 _MOST_ROWS = 500  # of the released table; the files have all of it
 _HERE = Path(__file__).parent
 _MOST = 24  # of a chart
+_WIDER = 40  # pixels by which names beside a chart may be wider than they were laid out
 _ROWS = 200
 _SIGNS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _INNER = re.compile(r'\s(?:role|aria-[a-z]+)="[^"]*"')
@@ -122,7 +125,10 @@ def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
     bounds = say("reports.page.at_most", bounds=shown["bounds"]) if of_release else ""
     kind = "filter" if of_release else "account_filter"
     added = say(f"reports.page.{kind}", filter=facts["composition"]["filter"])
-    capped = not facts["spending"]["cap"].get("unbounded")
+    if not of_release and facts["guarantee"]["kind"] == "pure":
+        added = say("reports.page.account_pure", holds=say("reports.page.pure_delta"), filter=added)
+    limits = [] if facts["spending"]["cap"].get("unbounded") else ["cap"]
+    limits += ["promises"] if any(not one.get("withdrawn") for one in facts["promises"]) else []
     cards = [
         ("unit", shown["unit"], bounds),
         *(_parameters(facts) if of_release else ()),
@@ -130,7 +136,7 @@ def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
         (
             "remaining",
             shown["remaining"],
-            f"{say('statements.label.cap')}: {shown['cap']}" if capped else "",
+            say(f"reports.page.within.{'_and_'.join(limits)}", cap=shown["cap"]) if limits else "",
         ),
         ("variant", shown["variant"], facts["unit"]["adjacency"]),
     ]
@@ -140,7 +146,7 @@ def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
         for name, value, small in cards
     )
     told = [
-        *promise_lines(facts["promises"], plain=True),
+        *promise_lines(facts["promises"], shown["now"], plain=True),
         *restored_lines(facts["spending"]["restored"], plain=True),
     ]
     promised = _paragraphs(told, "statement")
@@ -154,7 +160,7 @@ def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
 
 def _parameters(facts: Any) -> list[tuple[str, str, str]]:
     guarantee = facts["guarantee"]
-    figures = figures_apart(guarantee, facts["spending"]["cap"])
+    figures = figures_apart(guarantee, *limits_in(facts))
     if guarantee["kind"] == "none":
         return [("epsilon", "–", str(guarantee["reason"]))]
     rho, delta = guarantee["rho"], guarantee["delta"] or 0.0
@@ -256,10 +262,12 @@ def _small(text: str | None) -> str:
 
 def _promises(facts: Any) -> str:
     """What was promised, what became of it, and whom it binds for."""
-    lines = promise_lines(facts["promises"], plain=True)
+    spending, now = facts["spending"], lines_of(facts)["now"]
+    lines = promise_lines(facts["promises"], now, plain=True)
+    sums = [spending["account_now"], *(row["spent"] or {} for row in spending["charges"])]
     for one in facts["promises"]:
         most = Amount.restored(one["limit"]).to_dict("down")
-        limit = stated_limit(most, figures_apart(facts["spending"]["account_now"], most))
+        limit = stated_limit(most, max(figures_apart(spent, most) for spent in sums))
         who = someone(**one["binding"], unit=facts["unit"]["subject"])
         tense = "keeps" if one["withdrawn"] is None else "kept"
         lines.append(say(f"reports.page.lead.{tense}", limit=limit, who=who))
@@ -273,6 +281,8 @@ def _public(statement: Statement, pictures: dict[str, Picture], later: str) -> s
     joining = joining_table(facts["risk"]["beliefs"]) if facts["risk"] else None
     if joining is not None:
         parts.append(_table(joining, say("statements.joining", unit=statement.subject)))
+    if facts["learned"] is not None:
+        parts.append(_paragraphs(guess_lines(facts["learned"])))
     if statement.release_id is not None:
         way = escape(say("reports.page.participant"))
         parts.append(f'<p><a href="participant.html">{way}</a></p>')
@@ -390,12 +400,13 @@ def pictures(statement: Statement) -> dict[str, Picture]:
     return {picture.name: picture for picture in found if picture is not None}
 
 
-def _svg(chart: Any, name: str) -> str:
+def _svg(chart: Any, name: str, left: int = 4) -> str:
+    """Draw a chart; `left` is room for labels in a font that is wider than the layout's."""
     import vl_convert
 
     spec = chart.to_dict()
     spec["config"]["background"] = "transparent"
-    spec["config"]["padding"] = 4
+    spec["config"]["padding"] = {"left": left, "top": 4, "right": 4, "bottom": 4}
     spec.pop("title", None)  # the figure has its own caption
     text = str(vl_convert.vegalite_to_svg(spec))
     text = text[text.index("<svg") :]
@@ -461,9 +472,10 @@ def _account_chart(statement: Statement) -> Picture | None:
         return None
     here = statement.release_id
     rows, shown, cap = [], [], spending["cap"]
+    limits = limits_in(statement.facts)
     for place, row in enumerate(charges, 1):
         spent, this = row["spent"][key], here is not None and row["release_id"] == here
-        label = number(spent, "up", figures_apart(row["spent"], cap))
+        label = number(spent, "up", figures_apart(row["spent"], *limits))
         rows.append({"entry": str(place), "spent": spent, "label": label, "this": this})
         shown.append((str(place), row["at"][:10], str(row["purpose"]), label))
     chart = account_chart(rows[-_MOST:], sign=_SIGNS[key], cap=cap.get(key))
@@ -484,25 +496,26 @@ def _released_chart(statement: Statement) -> Picture | None:
     if not stored or not stored["statistic"]:
         return None
     table: dict[str, Any] = evenly(stored)
-    first = table["statistic"][0]
+    first, labels = table["statistic"][0], texts_of(statement.stored.said)
     groups = [k for k in table if k not in RESERVED]
     rows = []
     for place, name in enumerate(table["statistic"]):
         values = [table[k][place] for k in ("value", "interval_low", "interval_high")]
         if name != first or any(value in (None, "") for value in values):
             continue
-        cell = " · ".join(str(table[g][place]) for g in groups if table[g][place] is not None)
-        rows.append((cell or first, *values))
+        keys = ((g, str(table[g][place])) for g in groups if table[g][place] is not None)
+        cell = " · ".join(labels.key(*key) for key in keys)
+        rows.append((cell or labels.name(first), *values))
     if not rows:
         return None
     drawn = [
         {"cell": cell, "value": float(v), "low": float(low), "high": float(high)}
         for cell, v, low, high in rows[:_MOST]
     ]
-    title = say("reports.page.chart.released", statistic=first)
+    title = say("reports.page.chart.released", statistic=labels.name(first))
     chart = released_chart(drawn, title=title, interval=statement.stored.said["interval"])
     note = ""
     if len(rows) > _MOST:
         note = say("reports.page.more_rows", shown=f"{_MOST:,}", total=f"{len(rows):,}")
     shown = Table.of(("cell", "value", "low", "high"), rows[:_MOST])
-    return Picture("released", title, _svg(chart, "released"), shown, note)
+    return Picture("released", title, _svg(chart, "released", _WIDER), shown, note)

@@ -69,6 +69,8 @@ class Ahead:
     total: Guarantee | None
     final: bool = False
     """Whether nothing more may follow."""
+    stands: str = ""
+    """As long as what the end is told for: a promise may be withdrawn, a cap raised."""
 
     def told(self, found: Learned) -> str:
         """Return it as a paragraph, on the beliefs that the promises are about."""
@@ -82,7 +84,8 @@ class Ahead:
 
         told = [self.place, growth_text(so_far, total, end(so_far), self.when)]
         told += [grows_text(one, end(one), self.when) for one in found.others]
-        return " ".join([*told, *([surely(sure)] if sure < so_far.holds_with else [])])
+        told += [surely(sure)] if sure < so_far.holds_with else []
+        return " ".join([*told, self.stands])
 
     def sure(self, holds_with: float) -> float:
         """Return how surely the end is bounded: as by now, but not always where δ may come."""
@@ -123,7 +126,10 @@ def ahead(books: Books) -> Ahead:
     both = zip(end.floats("up").values(), account.spent.floats("up").values(), strict=True)
     if all(math.isclose(*pair, rel_tol=1e-12) for pair in both):  # shares are rounded down
         return Ahead(place, when, None, final=True)
-    return Ahead(place or say("reports.series.more"), when, account.promise(end))
+    limits = [] if account.cap is None else ["cap"]
+    limits += ["promises"] if account.promises else []
+    stands = say(f"reports.series.stands_{'_and_'.join(limits)}", many=len(account.promises))
+    return Ahead(place or say("reports.series.more"), when, account.promise(end), stands=stands)
 
 
 # -- the page
@@ -262,6 +268,7 @@ def _worry(table: dict[str, Any], ahead: Ahead, own: str, unit: str) -> str:
         grown = (
             f'<p class="big">{_told(table, "grows_so_far", "chosen")}</p>'
             f'<p class="big">{_told(table, "grows_later", "chosen", when=ahead.when)}</p>'
+            f"<p>{escape(ahead.stands)}</p>"
         )
     place = f"<p>{escape(ahead.place)}</p>" if ahead.place else ""
     limits = f'min="{PLACES[0]}" max="{PLACES[-1]}" step="1" value="{USUAL}"'

@@ -40,6 +40,7 @@ from discreet.statements.tables import (
     frequency,
     level,
     many,
+    membership_open,
     plain,
     times,
     values_open,
@@ -80,9 +81,10 @@ def event_at(prior: Prior, adjacency: Adjacency, unit: str) -> str:
 
 
 def _event(prior: Prior | None, adjacency: Adjacency, about_values: bool = False) -> str:
-    known_in = prior is not None and prior.p == 1 and prior.q < 1
-    if adjacency is not Adjacency.ADD_REMOVE or known_in:
+    if adjacency is not Adjacency.ADD_REMOVE:  # everyone is in
         return "sensitive"
+    if prior is not None and prior.p == 1 and prior.q < 1:
+        return "sensitive_known_in"
     both = about_values if prior is None else prior.q < 1
     return "in_and_sensitive" if both else "in_data"
 
@@ -141,7 +143,9 @@ def technical(belief: Belief) -> str:
         )
         + _technical_bound(belief),
         say(
-            "reports.technical.worst",
+            "reports.technical.worst"
+            if belief.value_prior is None
+            else "reports.technical.worst_at_value",
             ratio_p=f"{belief.worst_ratio.p:.3g}",
             ratio=times(belief.worst_ratio.value),
             difference_p=f"{belief.worst_difference.p:.3g}",
@@ -291,13 +295,16 @@ def not_protected(
     """Return what the promise does not cover, as (name, sentence), the most asked-for first.
 
     `promises` are those in force, if it is about an account: where none of them limits what is
-    learned of values (`Promise.values_open`), that is said. `unpromised` says that the same data
+    learned of being in the data, or of values (`Promise.membership_open`, `values_open`), that is
+    said. `unpromised` says that the same data
     also gave a file without a promise.
     """
     said, texts = check_audience(audience), catalogue()
     topics = texts.names("reports.not_protected.order")
     if promises is not None and values_open(promises):
         topics = ("values", *topics)
+    if promises is not None and membership_open(promises):
+        topics = ("membership", *topics)
     if unpromised:
         topics = ("unpromised", *topics)
     found = [

@@ -45,8 +45,8 @@ import re
 import stat
 import sys
 from base64 import b64decode
-from collections.abc import Callable, Iterator
-from decimal import Context, Decimal
+from collections.abc import Callable, Iterator, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
@@ -107,11 +107,15 @@ ASK_AGAIN = (
     "it with --head HASH."
 )
 HEAD = "the head kept elsewhere, "
-ASK_NEWER = (
-    "Either that head is newer than the report (making a report adds an entry), or entries were "
-    "cut off, or the chain was written anew: the folder alone cannot tell. Check with --witness, "
-    "if a witness kept every head, with --ledger, or with the head printed with the report."
+NOT_HERE = (
+    "That head may be of a later entry than the last one here: making a report adds an entry, and "
+    "so does every charge to another account of the ledger. Or entries were cut off, or the chain "
+    "was written anew: the folder alone cannot tell. "
 )
+ASK_NEWER = f"{NOT_HERE}Check with --witness, if a witness kept every head, "
+ASK_NEWER += "with --ledger, or with the head printed with the report."
+ASK_UNSEEN = f"{NOT_HERE}The witness does not have that head. "
+ASK_UNSEEN += "Check with --ledger, or with the head printed with the report."
 UNREAD = "the ledger cannot be read: "
 ASK_LEDGER = (
     "Correct what was given as --ledger, or leave it out; "
@@ -120,18 +124,37 @@ ASK_LEDGER = (
 RECORDED = "the ledger holds the hash of this manifest"
 UNCHECKED = " The wording was not checked."
 MISSING = " Charges may be missing: the ledger was restored from an older copy."
+ASK_NEW = "Ask for a report that is made now: this one ends before what is named here."
 ASK_WHY = "Ask whoever keeps the account: more was charged to it than was promised."
 FAR = 700.0  # e^x of anything larger is no double
 
 
 class Finding(NamedTuple):
-    """One check: whether it holds (None: neither proved nor refuted), and of a promise or not."""
+    """One check: whether it holds (None: neither proved nor refuted), and of a promise or not.
+
+    `among` are the files that it compares, if they are others than `taking_part` says.
+    """
 
     good: bool | None
     what: str
     promise: bool = False
+    among: tuple[str, ...] | None = None
 
 
+STATEMENT, EVIDENCE, STORED = "statement.json", "evidence.json", f"{RELEASED}/release.json"
+PAGES = ("report.html", "statement.md")
+PAGE = re.compile(
+    r"\b(?:(?:report|participant)\.html|(?:evidence|statement)\.json|statement\.md|registry\.yaml)\b"
+)
+
+
+def taking_part(what: str, usual: tuple[str, ...]) -> tuple[str, ...]:
+    """The files that a check compares: a page that it names with the statement, or the usual."""
+    named = PAGE.findall(what.partition(BUT_NOT)[0])
+    return tuple(dict.fromkeys([*named, STATEMENT])) if named else usual
+
+
+BUT_NOT = ", but not "  # then what stands there, in place of what should
 Check = Iterator["Finding | tuple[bool | None, str]"]
 Rows = list[tuple[Any, Any, Any]]  # number, body and hash of each entry
 
@@ -645,7 +668,8 @@ def check_learned(statement: dict[str, Any], account: Account) -> Check:
             yield abs(row["prior"] - row["p"] * row["q"]) < 1e-15, "prior of both: p times q"
             yield row["guess"] is None, "a guess is about a value"
         else:
-            yield check_guess(total, row["prior"], row["guess"], "guess")
+            guess = check_guess(total, row["prior"], row["guess"], "guess")
+            yield Finding(*guess, among=(STATEMENT, EVIDENCE))
     sure = min(row["holds_with"] for row in risk["beliefs"])
     yield learned["holds_with"] == sure, f"the table holds with probability {sure:g}"
     yield learned["unit"] == statement["unit"]["subject"], "the table is about the unit"
@@ -1055,31 +1079,60 @@ def within(spent: dict[str, Decimal], limit: dict[str, Decimal]) -> bool:
 
 
 def check_promises(
-    statement: dict[str, Any], release: dict[str, Any], account: Account, folder: Path
+    statement: dict[str, Any],
+    release: dict[str, Any],
+    account: Account,
+    now: Account,
+    folder: Path,
 ) -> Check:
-    """Every promise is the one in the chain, is told as it is, and is kept."""
-    facts = ("id", "keys", "limit", "at", "kept", "withdrawn")
-    stated = [{name: one[name] for name in facts} for one in statement["promises"]]
+    """Every promise is the one in the chain, is told as it is, and is kept up to now.
+
+    `now` is the account as the ledger has it, if it is at hand: else as the report has it.
+    """
+    facts = ["id", "keys", "limit", "at", "kept", "withdrawn", "exceeded"]
     told = list(account.made.values())
+    if release:
+        facts.append("covers")
+        of = str(release["release_id"])
+        told = [one | {"covers": account.covers(of, one["id"])} for one in told]
+    stated = [{name: one[name] for name in facts} for one in statement["promises"]]
     yield stated == told, "the promises are those of the ledger, all of them and no others"
     told_in, page = text_of(folder / "statement.md"), plain(text_of(folder / "report.html"))
+    yield from check_opening(statement["promises"], folder)
+    leads = [plain(one) for one in PARAGRAPH.findall(text_of(folder / "report.html"))]
     released = {one["id"]: one for one in release.get("promises", ())}
     named = {one["id"] for one in statement["promises"]}
     yield set(released) <= named, "no promise that the release was made under is left out"
     for one in statement["promises"]:
         name, keys, sentence = one["id"], heard(one["keys"]), one["sentence"]
-        yield name_of(one["keys"]) == name, f"promise {name}: named by its keys"
-        shown = flat(sentence) in told_in and sentence in page
+        own = name_of(one["keys"]) == name
+        yield Finding(own, f"promise {name}: named by its keys", among=(STATEMENT,))
+        shown = {"report.html": sentence in page, "statement.md": flat(sentence) in told_in}
+        spent, limit = statement["spending"]["account_now"], amount(read_amount(one["limit"]), -1)
+        for place, lines, written in (
+            ("report.html", leads, str),
+            ("statement.md", told_in.split("\n"), flat),
+        ):
+            found = [told_so(line, one, written(sentence), written is flat) for line in lines]
+            beyond = [told.groups() for told in found if told]
+            good = not one["exceeded"] and beyond[:1] == [(None, None)]
+            for most in beyond[: bool(one["exceeded"])]:
+                good = None not in most and same_figures(most[0], spent)
+                good = good and same_figures(most[1], limit)
+            shown[place] = shown[place] and good
         before = released.get(name, one)
-        shown = shown and all(before[key] == one[key] for key in ("sentence", "keys"))
-        yield shown, f"promise {name}: the same sentence everywhere"
+        shown[STORED] = all(before[key] == one[key] for key in ("sentence", "keys"))
+        other = [place for place, same in shown.items() if not same]
+        what = f"promise {name}: the same sentence everywhere"
+        yield Finding(not other, what, among=(*other, STATEMENT))
         unit = statement["unit"]["subject"]
         adjacency = account.terms["adjacency"]
         names = [unit, *group_names(keys)]
         strange = strange_in(keys)
         right = tells(sentence, figures(keys, adjacency), names, others=bool(strange))
         if not right or not strange:
-            yield right, f"promise {name}: its sentence has its figures"
+            what = f"promise {name}: its sentence has its figures"
+            yield Finding(right, what, among=(STATEMENT,))
         if not strange:
             yield one["about"] == about_of(keys, adjacency), f"promise {name}: what it is about"
             p, q = (one["binding"][letter] for letter in "pq")
@@ -1088,17 +1141,30 @@ def check_promises(
             yield near, f"promise {name}: the prior that binds it is one of its own"
         gone = one["withdrawn"]
         if gone is not None:
-            reason = " ".join(str(gone["reason"]).split())
-            day = gone["at"][:10]
-            shown = all(words in told_in for words in (day, flat(reason)))
-            shown = shown and all(words in page for words in (day, reason))
-            yield shown, f"promise {name} was withdrawn on {day}: {reason}"
+            reason, who = (" ".join(str(gone[k]).split()) for k in ("reason", "approver"))
+            day, kept = gone["at"][:10], "kept until it was" if one["kept"] else "not kept, and was"
+            words = [f"{kept} withdrawn on {day}", who, reason]
+            lines = told_in.split("\n")
+            shown["statement.md"] = any(all(flat(part) in line for part in words) for line in lines)
+            shown["report.html"] = any(all(part in line for part in words) for line in leads)
+            other = [place for place in PAGES if not shown[place]]
+            what = f"promise {name} was {kept} withdrawn on {day} ({who}: {reason})"
+            what += beyond_it(now.spent, one["limit"])
+            yield Finding(not other, what, among=(*other, STATEMENT))
             continue
         # The total, and the whole rectangle: what is charged may depend on what was published.
-        limit, spent = read_amount(one["limit"]), account.spent
-        good = within(spent, limit) and keeps(keys, total_of(spent, account.terms))
-        good = good and keeps(keys, total_of(limit, account.terms))
-        if good and strange:
+        good, since = True, now.made.get(name, one)
+        for made, spent in ((one, account.spent), (since, now.spent)):
+            limit = read_amount(made["limit"])
+            if made["withdrawn"] is None:
+                good = good and within(spent, limit) and keeps(keys, total_of(spent, now.terms))
+            good = good and keeps(keys, total_of(limit, now.terms))
+        if good and since["withdrawn"]:
+            day, kept = since["withdrawn"]["at"][:10], "" if since["kept"] else "not "
+            what = f"promise {kept}kept until it was withdrawn on {day}, after this report"
+            what += beyond_it(now.spent, since["limit"])
+            yield None, f"{what}: {sentence}"
+        elif good and strange:
             what = f"promise not checked: the key {', '.join(strange)} is not known here"
             what = f"{what}, only the limit that the ledger has for it: {sentence}"
             yield Finding(None, what, promise=True)
@@ -1107,6 +1173,54 @@ def check_promises(
             yield Finding(None, what, promise=True)
         else:
             yield Finding(good, f"promise {'kept' if good else 'broken'}: {sentence}", promise=True)
+
+
+BEYOND_IT = "What is out now goes beyond what it allowed"
+
+
+def told_so(line: str, one: dict[str, Any], sentence: str, bold: bool) -> re.Match[str] | None:
+    """A line that tells a promise: first, or last as an earlier one; and what is beyond it, if so.
+
+    The groups are what is spent by now, and what the promise allowed.
+    """
+    beyond = rf"(?: {BEYOND_IT} \(([^()]*) of ([^()]*)\)\.)?"
+    gone, said = one["withdrawn"], re.escape(sentence)
+    if not one.get("covers", not gone):
+        return re.search(f": {said}{beyond}$", line)
+    until = f"In force until {gone['at'][:10]}: " if gone else ""
+    said = rf"\*\*{said}\*\*" if bold else said
+    return re.match(f"{until}{said}{beyond}(?: |$)", line)
+
+
+def beyond_it(spent: dict[str, Decimal], limit: dict[str, str]) -> str:
+    """That more is spent than a promise allowed, if so, for a line on one that was withdrawn."""
+    most = read_amount(limit)
+    if within(spent, most):
+        return ""
+    figures = f"{in_words(spent, ROUND_CEILING)} of {in_words(most, ROUND_FLOOR)}"
+    return f"; what is out now goes beyond what it allowed ({figures})"
+
+
+def check_opening(promises: list[dict[str, Any]], folder: Path) -> Check:
+    """Pages begin with a promise that speaks of what they are about, or say that there is none."""
+    own = [one for one in promises if one.get("covers", not one["withdrawn"])]
+    first = own[0]["sentence"].removesuffix(ALWAYS) if own else NO_PROMISE[bool(promises)]
+    gone = own[0]["withdrawn"] if own else None
+    until = f"In force until {gone['at'][:10]}: " if gone else ""
+    pages = [name for name in LOOKS if name == "report.html" or os.path.lexists(folder / name)]
+    leads = [PARAGRAPH.search(text_of(folder / name)) for name in pages]
+    same = all(lead and plain(lead[1]).startswith(until + first) for lead in leads)
+    lead = text_of(folder / "statement.md").split("\n", 3)[2]
+    same = same and lead.startswith(f"{until}{'**' if own else ''}{flat(first)}")
+    what = "the pages begin with a promise that covers this"
+    yield Finding(same, what, among=(*pages, "statement.md", STATEMENT))
+    beyond = sum(one["exceeded"] is True for one in promises)
+    same = all(
+        sum(BEYOND_IT in one for one in PARAGRAPH.findall(text_of(folder / name))) == beyond
+        for name in pages
+    )
+    what = "the pages tell which withdrawn promises are exceeded by now"
+    yield Finding(same, what, among=(*pages, STATEMENT))
 
 
 def flat(text: str) -> str:
@@ -1315,7 +1429,11 @@ def check_files(statement: dict[str, Any], folder: Path) -> Check:
     for name in FILES:
         found = hashed(folder / RELEASED / name)["sha256"]
         together.update(name.encode() + b"\0" + bytes.fromhex(found))
-        yield found == hashes["files"].get(name), f"released file {name}"
+        yield Finding(
+            found == hashes["files"].get(name),
+            f"released file {name}",
+            among=(STATEMENT, f"{RELEASED}/{name}"),
+        )
     yield together.hexdigest() == hashes["output"], "all released files together"
 
 
@@ -1325,14 +1443,14 @@ def check_written(folder: Path, names: tuple[str, ...]) -> Check:
         text = text_of(folder / name)
         said = json.loads(text, object_pairs_hook=once)
         again = json.dumps(said, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-        yield text == again, f"{name} is written in the one way"
+        yield Finding(text == again, f"{name} is written in the one way", among=(name,))
 
 
 # -- pages: no style, script or tag but those of a report, so that what is in them is seen
 
 LOOKS = {  # the SHA-256 of the style sheet of each page
-    "report.html": "4e7ec4a0370fd7df40d848060af13aef622e50a26f9170838afc9f1a58744069",
-    "participant.html": "7500eced759f6cb7cd1f85151358e0f04df9245a85294255d0a970ab11d8c505",
+    "report.html": "3ed6dc28b0759095ca4dbe592799c129a649d78cd6f5e0d6929491c72c93fcf0",
+    "participant.html": "fe06995ae9ad75eedc87db755bbb74f478d8bf35fe0443387a120c987ddee2a9",
 }
 SCRIPT = "9bf6aa08e3b969dcd4efbf20bbe911059b84549ed0ce4ced55db38aaf1690e5d"  # of participant.html
 HEAD_OF_PAGE = re.compile(
@@ -1464,11 +1582,19 @@ def check_markup(folder: Path) -> Check:
             odd += ("letters that run backwards",) * (TURNS.search(plain(page)) is not None)
             what = f"{name} has the style, the script and the tags of a report, and no others"
             good = not odd or (turned and odd[0] == "letters that run backwards")
-            yield good, ": not ".join([what, *(" ".join(one.split()) for one in odd[:1])])
+            yield Finding(
+                good,
+                ": not ".join([what, *(" ".join(one.split()) for one in odd[:1])]),
+                among=(name,),
+            )
     text = text_of(folder / "statement.md")
     links = {*re.findall(r"(?<!\\)\]\(([^)]*)\)", text)} <= {"participant.html"}
     hidden = "<" in text or re.search(r"^ *\[[^\]]*\]:", text, re.MULTILINE)
-    yield links and not hidden, "statement.md has no tag, no hidden text and no other link"
+    yield Finding(
+        links and not hidden,
+        "statement.md has no tag, no hidden text and no other link",
+        among=("statement.md",),
+    )
 
 
 # -- the chain
@@ -1480,6 +1606,11 @@ def double(x: Decimal, side: int) -> float:
     printed = Decimal(repr(nearest))
     beyond = printed < x if side > 0 else printed > x
     return math.nextafter(nearest, side * math.inf) if beyond else nearest
+
+
+def moment(at: str) -> str:
+    """When an entry was written, to the second, as a report tells it."""
+    return f"{at[:10]} {at[11:19]} UTC"
 
 
 def amount(stored: dict[str, Decimal] | None, side: int) -> dict[str, Any]:
@@ -1502,6 +1633,8 @@ class Account:
         self.charges: list[dict[str, Any]] = []
         self.charged: list[dict[str, Any]] = []  # their entries, word for word
         self.history: list[dict[str, Any]] = []
+        self.paid: dict[str, tuple[int, list[str]]] = {}  # by release or plan: entry, promises then
+        self.ended: dict[str, int] = {}  # the entry that withdrew a promise
 
     def take(self, said: dict[str, Any]) -> Check:
         """Take one more entry, and say whether it follows from those before."""
@@ -1528,11 +1661,13 @@ class Account:
             good = one["id"] not in limits and name_of(one["keys"]) == one["id"]
             limits[one["id"]] = one["limit"]
             self.made[one["id"]] = {**one, "at": said["at"], "withdrawn": None}
+            self.ended.pop(one["id"], None)
             yield good, f"{where}: a promise, named by its keys"
         elif kind == "withdraw":
             good = limits.pop(said["promise_id"], None) is not None
             gone = {name: said[name] for name in ("at", "approver", "reason")}
             self.made[said["promise_id"]]["withdrawn"] = gone
+            self.ended[said["promise_id"]] = said["seq"]
             yield good, f"{where}: a promise was withdrawn"
         elif kind == "grant" and said["which"] == "lifetime" and standing["cap"].get("delta"):
             wider = {"delta": standing["cap"]["delta"]}  # a limit may follow the cap on delta
@@ -1548,11 +1683,26 @@ class Account:
                 good = all(within(self.spent, limit) for limit in amounts)
                 yield good, f"{where}: the charge is within every promise"
         self.limits = found
-        self.history.append(told_of(said))
+        self.history.append(told_of(said) | self.under(said))
         for name, made in self.made.items():
             made["limit"] = found.get(name, made["limit"])
+            inside = within(self.spent, read_amount(made["limit"]))
             if made["withdrawn"] is None:  # else it stays as it was when it ended
-                made["kept"] = within(self.spent, read_amount(made["limit"]))
+                made["kept"] = inside
+            made["exceeded"] = None if made["withdrawn"] is None else not inside
+
+    def under(self, said: dict[str, Any]) -> dict[str, Any]:
+        """The promises that were in force when what an entry is about was charged."""
+        if said["kind"] not in ("reserve", "charge", "plan", "slot"):
+            return {}
+        now = (said["seq"], sorted(self.limits))
+        paid = self.paid.get(said["plan_id"], now) if said["kind"] == "slot" else now
+        self.paid[str(said.get("release_id") or said.get("plan_id"))] = paid
+        return {"promises": paid[1]}
+
+    def covers(self, release_id: str, promise_id: str) -> bool:
+        """Whether a promise speaks of a release: not if it was withdrawn before the charge."""
+        return self.ended.get(promise_id, math.inf) > self.paid[release_id][0]
 
     def added(self, said: dict[str, Any]) -> bool | None:
         """Whether what an entry leaves spent is what was spent before and its cost."""
@@ -1648,11 +1798,9 @@ class Chain:
 
 def spending_of(release: dict[str, Any] | None, chain: Chain) -> dict[str, Any]:
     """What a statement says of the account, from its entries and the release, if it is of one."""
-    account, left = chain.account, None
-    if account.cap is not None:
-        left = {
-            k: max(Decimal(0), EXACT.subtract(v, account.spent[k])) for k, v in account.cap.items()
-        }
+    account, left = chain.account, end_of(chain.account)
+    if left is not None:
+        left = {k: EXACT.subtract(v, account.spent.get(k, Decimal(0))) for k, v in left.items()}
     spending = {
         "account_now": amount(account.spent, 1),
         "cap": amount(account.cap, -1),
@@ -1686,14 +1834,17 @@ def check_account(
     if release is None:
         yield from check_history(statement, account, folder)
     else:
-        yield bool(chain.reserved), "the release was reserved in the ledger"
+        told = bool(chain.reserved), "the release was reserved in the ledger"
+        yield Finding(*told, among=(STORED, EVIDENCE))
         same = chain.committed.get("output") == statement["hashes"]["output"]
         yield same, "the ledger holds the hash of the released files"
     again = spending_of(release, chain)
     yield set(again) == set(spending), "what is said of the account"
     for name, value in again.items():
-        yield spending[name] == value, f"spending: {name.replace('_', ' ')}"
-    yield evidence["head"] == chain.hashes[-1], f"head of the ledger {chain.hashes[-1]}"
+        where = (STATEMENT, STORED if name in ("this", "account_then") else EVIDENCE)
+        yield Finding(spending[name] == value, f"spending: {name.replace('_', ' ')}", among=where)
+    same = evidence["head"] == chain.hashes[-1]
+    yield Finding(same, f"head of the ledger {chain.hashes[-1]}", among=(EVIDENCE,))
     terms = account.terms
     same = (unit["unit"], unit["adjacency"]) == (terms["unit"], terms["adjacency"])
     same = same and unit["subject"] == terms.get("unit_name", unit["subject"])
@@ -1732,7 +1883,9 @@ def check_restored(restored: list[dict[str, Any]], folder: Path) -> Check:
             written = flat if name == "statement" else str
             wanted = [day, written(who), written(why), *one["lost"] * (name != "participant")]
             shown = any(all(words in line for words in wanted) for line in lines)
-            yield shown, f"the page {name} tells that the ledger was restored ({where})"
+            page = "statement.md" if name == "statement" else f"{name}.html"
+            what = f"the page {name} tells that the ledger was restored ({where})"
+            yield Finding(shown, what, among=(page, EVIDENCE))
         what = f"{where}: it was restored from an older copy ({who}, {day}: {why})"
         yield None, f"{what}; charges that came before the lost heads may be missing"
 
@@ -1760,7 +1913,7 @@ def sqlite_rows(place: str) -> Rows:
 
 def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
     """Every entry as the ledger itself has it: none of the account's is left out of the report."""
-    before, bodies, later, reports = "0" * 64, [], 0, set()
+    before, bodies, reports = "0" * 64, [], set()
     for place, (seq, body, digest) in enumerate(rows, 1):
         said = json.loads(body)
         good = seq == place == said["seq"] and sha256(body.encode()) == digest
@@ -1771,8 +1924,6 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
         mine = said.get("account") == chain.mine
         if said["kind"] == "report" and mine and said.get("reported") == chain.release_id:
             reports.add(said["manifest"])
-        elif place > len(chain.hashes) and mine:
-            later += said["kind"] != "report"
         elif place > len(chain.hashes) and said["kind"] == "restore":
             what = f"entry {place} of the ledger, after this report: it was restored from an older"
             yield None, f"{what} copy, and charges may be missing"
@@ -1789,11 +1940,92 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
     if sha256(text_of(folder / MANIFEST).encode()) in reports:
         yield True, RECORDED
     elif reports:
-        yield False, "the ledger holds other reports of the same, and not this one"
+        what = "the ledger holds other reports of the same, and not this one"
+        yield Finding(False, what, among=(MANIFEST,))
     else:
         yield None, "the ledger holds no report of the same: nobody recorded this manifest"
-    if later:
-        yield None, f"{later} later entries of the account are not in this report"
+
+
+class Since:
+    """What the ledger itself has of the account after a report; nothing, where none is at hand."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account  # as it is now
+        self.entries: list[dict[str, Any]] = []
+
+    def read(self, rows: Rows, chain: Chain) -> Check:
+        """Follow the account to the end of the ledger that this chain is the beginning of."""
+        count, now = len(chain.hashes), Account()
+        if [digest for _, _, digest in rows[:count]] != chain.hashes:
+            return  # another ledger, or another history: that is a problem of its own
+        for place, (_, body, _) in enumerate(rows, 1):
+            said = json.loads(body)
+            if said.get("account") == chain.mine:
+                found = [*now.take(said)]
+                yield from found if place > count else ()
+                self.entries += [said] * (place > count and said["kind"] != "report")
+        self.account = now
+
+    def of(self, *kinds: str) -> list[dict[str, Any]]:
+        """The later entries of these kinds."""
+        return [said for said in self.entries if said["kind"] in kinds]
+
+    def charged(self) -> str:
+        """How many charges there are, and their sum."""
+        total: dict[str, Decimal] = {}
+        charges = self.of("reserve", "charge", "plan")
+        for name, cost in (pair for said in charges for pair in read_amount(said["cost"]).items()):
+            total[name] = EXACT.add(total.get(name, Decimal(0)), cost)
+        return f"{counted(len(charges), 'charge')}, {in_words(total, ROUND_CEILING)}"
+
+    @property
+    def words(self) -> str:
+        """All of it in a few words."""
+        parts = [
+            counted(len(self.of(kind)), what, done)
+            for kind, what, done in (
+                ("withdraw", "promise", "withdrawn"),
+                ("promise", "promise", "made"),
+                ("grant", "grant", ""),
+            )
+            if self.of(kind)
+        ]
+        parts += [self.charged()] if self.of("reserve", "charge", "plan") else []
+        if self.entries and not parts:
+            parts = [counted(len(self.entries), "entry", "of the account")]
+        return "; ".join(parts)
+
+    def told(self) -> Check:
+        """The later entries, one by one those that people decided."""
+        for said in self.of("withdraw", "promise", "grant"):
+            what = "the cap was raised by"
+            if said["kind"] == "grant":
+                what = f"{what} {in_words(read_amount(said['add']), ROUND_FLOOR)}"
+            else:
+                name = said.get("promise_id") or said["promise"]["id"]
+                what = f"promise {name} was {'made' if said['kind'] == 'promise' else 'withdrawn'}"
+            who = ": ".join(" ".join(str(said[k]).split()) for k in ("approver", "reason"))
+            when = moment(said["at"])
+            yield None, f"after this report, entry {said['seq']}: {what} on {when} ({who})"
+        if self.entries:
+            verb = "is" if len(self.entries) == 1 else "are"
+            what = counted(len(self.entries), "later entry", f"of the account {verb}")
+            spent = f"{self.charged()}; spent in all {in_words(self.account.spent, ROUND_CEILING)}"
+            more = f" ({spent})" if self.of("reserve", "charge", "plan") else ""
+            yield None, f"{what} not in this report{more}"
+
+
+def counted(count: int, what: str, more: str = "") -> str:
+    """So many of something."""
+    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count} {what if count == 1 else many} {more}".rstrip()
+
+
+def in_words(spent: dict[str, Decimal], side: str) -> str:
+    """An amount in six figures, rounded to a side."""
+    six, signs = Context(prec=6, rounding=side), {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+    told = [(signs[name], float(six.plus(spent[name]))) for name in signs if spent.get(name)]
+    return ", ".join(f"{sign} = {value:.6g}" for sign, value in told) or "nothing"
 
 
 def vouched_up_to(head: str | None, rows: Rows | None, chain: Chain) -> int | None:
@@ -1870,12 +2102,13 @@ def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
         yield None, f"{what} entry {reach}, the last that the head vouches for: needs a newer head"
     if known:
         return
-    yield (
-        None,
-        "the wording, the labels, the drawings, the sources of keys and bounds in report.html, and "
-        "in registry.yaml all but its parameters, promises, hashes and text for a regulator: that "
-        "they are the true ones needs the ledger",
-    )
+    what = "the wording and the labels of report.html, statement.md and of the texts in "
+    what += "statement.json, and the drawings in report.html"
+    if chain.release_id is not None:
+        what = f"{what.replace(' and of the texts', ', participant.html and of the texts')}, the "
+        what += "sources of keys and bounds, and in registry.yaml all but its parameters, "
+        what += "promises, hashes and text for a regulator"
+    yield None, f"{what}: that they are the true ones needs the ledger"
     complete = (chain.shown_up_to or {"entry": 0})["entry"]
     if complete < count:
         what = f"of {span(complete + 1, count)} there are hashes only"
@@ -1954,9 +2187,10 @@ def check_first_page(
     named = VARIANTS[statement["guarantee"]["kind"]][0]
     same = statement["guarantee"]["variant"] == named
     same = same and f"- **Variant**: {named}\n" in text_of(folder / "statement.md")
-    yield same, "the statement names the variant that its parameters have"
+    what = "the statement names the variant that its parameters have"
+    yield Finding(same, what, among=(STATEMENT, "statement.md"))
     blocks = re.findall(r'<dl class="facts">(.*?)</dl>', text, re.DOTALL)
-    yield len(blocks) == 1, "report.html has one list of facts"
+    yield Finding(len(blocks) == 1, "report.html has one list of facts", among=("report.html",))
     facts = FACT.findall("".join(blocks))
     spending, guarantee = statement["spending"], statement["guarantee"]
     nothing = dict.fromkeys(("epsilon", "delta", "rho"))
@@ -1980,6 +2214,8 @@ def check_first_page(
         left = cap if amounts is spending["remaining"] else None
         right = right and same_figures(shown, amounts, left)
     right = right and same_figures(facts[-2][1], cap)
+    if right and release is None:
+        right = facts[1][1].startswith("δ = 0: ") == (guarantee["kind"] == "pure")
     yield right, "the facts on the first page of report.html are those of the statement"
     if release is None or not release.get("table"):
         return
@@ -1990,7 +2226,8 @@ def check_first_page(
     drawn = re.findall(r"chart: Released values of [^<]*</caption>.*?</table>", text, re.DOTALL)
     rows = [row for table in tables_in("".join(drawn)) for row in table]
     right = right and all((row[1], f"{row[2]} to {row[3]}") in known for row in rows)
-    yield right, "the released numbers in report.html are those of the table"
+    what = "the released numbers in report.html are those of the table"
+    yield Finding(right, what, among=("report.html", STORED))
 
 
 def released_numbers(table: dict[str, Any]) -> set[tuple[str, str]]:
@@ -2057,7 +2294,7 @@ def check_participant(
     """Recompute every row that the participant's page can show; its promises are the same."""
     whole, page = (read(folder / "participant.html") for read in (whole_text, text_of))
     told = re.findall(r'<script type="application/json" id="table">(.*?)</script>', whole)
-    yield len(told) == 1, "participant.html has one table"
+    yield Finding(len(told) == 1, "participant.html has one table", among=("participant.html",))
     table, risk = json.loads(told[0], object_pairs_hook=once), statement["risk"]
     if risk is None:
         yield table is None, "participant.html states no belief"
@@ -2077,11 +2314,13 @@ def check_participant(
     yield same, "participant.html has the promises of the statement"
     for name in (name for name in COLUMNS if sizes[name]):
         bad = shown_otherwise(name, stages["now"][name], total, sure)
-        yield not bad, f"participant.html, {name}: every row is at least what is recomputed"
+        what = f"participant.html, {name}: every row is at least what is recomputed"
+        yield Finding(not bad, what, among=("participant.html", EVIDENCE))
         if last is not None:
             rows = stages.get("end", stages["now"])[name]
             bad = shown_otherwise(name, rows, last, later)
-            yield not bad, f"participant.html, {name}: so is every row of what may follow"
+            what = f"participant.html, {name}: so is every row of what may follow"
+            yield Finding(not bad, what, among=("participant.html", EVIDENCE))
     figures = re.findall(r'<b data-of="(\w+)\.(\w+)">([^<]*)</b>', page)
     wanted = {"before.chosen", "now.chosen", *(f"{stage}.chosen" for stage in stages)}
     chosen = "in" if central and first_about(statement["promises"]) != "value" else "value"
@@ -2092,10 +2331,15 @@ def check_participant(
         most = 30 if stage == "before" else stages[stage][column][29]
         good = good and text == f"{most:g} in 100"
     good = good and re.findall(r'name="about" value="(\w+)" checked', whole) == [chosen]
+    good = good and shown.count(AS_LONG_AS) == ("end" in stages)
     yield good, "participant.html begins with rows of its table, on what is promised"
 
 
 ALWAYS = " This holds for every possible output."  # told in other words on that page
+NO_PROMISE = (  # where none was made, and where all that were made were withdrawn
+    "No promise was made about beliefs;",
+    "No promise about beliefs is in force.",
+)
 
 
 def shown_otherwise(name: str, rows: list[float], total: dict[str, Any], sure: float) -> list[int]:
@@ -2137,6 +2381,9 @@ def participant_row(name: str, p: float, row: float, total: dict[str, Any], sure
 
 
 SERIES = re.compile(r"This is number ([\d,]+) of ([\d,]+) that we plan(?:ned)? to publish")
+
+
+AS_LONG_AS = "What is said of the end holds as long as "  # promises stand, no cap is raised
 
 
 def place_in_series(
@@ -2188,7 +2435,8 @@ def check_series(
     wanted = [] if place is None else [(f"{place[0]:,}", f"{place[1]:,}")]
     for name in ("report.html", "participant.html"):
         told = SERIES.findall(plain(text_of(folder / name)))
-        yield told == wanted, f"{name} tells the place in a series that the entries have"
+        what = f"{name} tells the place in a series that the entries have"
+        yield Finding(told == wanted, what, among=(name, STORED, EVIDENCE))
 
 
 # -- the sentences and the other tables of both pages
@@ -2207,21 +2455,52 @@ LINES = {  # of statement.md, by what spending has
 Told = tuple[float, float, str]  # within what, and rounded how: up, down, given, or a chance
 
 
+def frequencies_in(text: str) -> list[tuple[float, int]]:
+    """The frequencies of a text, each with its denominator."""
+    found = (pair.groups() for pair in FREQUENCY.finditer(text))
+    return [(float(count.replace(",", "")), int(of.replace(",", ""))) for count, of in found]
+
+
+def fits(count: float, crowd: int, one: Told) -> bool:
+    """Whether a frequency is what it should be, as it is rounded."""
+    low, high, how = one
+    if how == "given":
+        return math.isclose(count, low * crowd, rel_tol=1e-5)
+    if how == "chance":
+        return -1e-6 <= count - low * crowd <= 0.1 + 1e-6
+    side = 1 if how == "up" else -1
+    ends = (two_figures(x, crowd, side) for x in (low - CLOSE, high + CLOSE))
+    return next(ends) <= count <= next(ends)
+
+
 def told_as(wanted: list[Told], text: str) -> bool:
     """Whether the frequencies of a text are these, in this order."""
-    found = [[float(x.replace(",", "")) for x in pair] for pair in FREQUENCY.findall(text)]
-    good = len(found) == len(wanted)
-    for (count, of), (low, high, how) in zip(found, wanted, strict=False):
-        crowd = int(of)
-        if how == "given":
-            good = good and math.isclose(count, low * crowd, rel_tol=1e-5)
-        elif how == "chance":
-            good = good and -1e-6 <= count - low * crowd <= 0.1 + 1e-6
-        else:
-            side = 1 if how == "up" else -1
-            ends = (two_figures(x, crowd, side) for x in (low - CLOSE, high + CLOSE))
-            good = good and next(ends) <= count <= next(ends)
-    return good
+    found = frequencies_in(text)
+    same = (fits(*pair, one) for pair, one in zip(found, wanted, strict=False))
+    return len(found) == len(wanted) and all(same)
+
+
+def but_not(wanted: list[Told], text: str) -> str:
+    """The first frequency of a text that is not what it should be, with what it should be."""
+    told = zip(FREQUENCY.finditer(text), frequencies_in(text), wanted, strict=False)
+    for found, (count, crowd), one in told:
+        if not fits(count, crowd, one):
+            low, _, how = one
+            true = low * crowd if how == "given" else math.ceil(10 * low * crowd - 1e-5) / 10
+            if how in ("up", "down"):
+                true = two_figures(low, crowd, 1 if how == "up" else -1)
+            by = f"by {STATEMENT} and {EVIDENCE} it is {true:.6g} in {found[2]}"
+            return f"{BUT_NOT}{quoted(found, 0)}: {by}"
+    return ""
+
+
+def quoted(found: re.Match[str], group: int) -> str:
+    """A figure that was found in a text, with the words before it."""
+    start, end = found.span(group)
+    first = max(0, start - 60)
+    first = first and (found.string.find(" ", first, start) + 1 or first)  # no part of a word
+    words = re.split(r"[|\n]+(?=[^|\n]*\w)", found.string[first:end])[-1]
+    return f"“… {' '.join(words.split()).lstrip('.,;: ')}”"
 
 
 def joined_as(total: dict[str, Any], x: float) -> Told:
@@ -2261,50 +2540,57 @@ def looks_alike(learned: dict[str, Any]) -> bool:
 
 def check_sentences(statement: dict[str, Any], release: dict[str, Any] | None, account: Account,
                     folder: Path) -> Check:  # fmt: skip
-    """The sentences for everyone have the recomputed figures, the same on both pages."""
+    """The sentences for everyone have the checked figures, the same on both pages."""
     public, risk = statement["texts"]["public"].split("\n\n"), statement["risk"]
     page = re.findall(r'<section id="public".*?</section>', text_of(folder / "report.html"), re.S)
-    yield len(page) == 1, "report.html has one section for everyone"
+    yield Finding(
+        len(page) == 1, "report.html has one section for everyone", among=("report.html",)
+    )
     shown = [plain(one) for one in PARAGRAPH.findall("".join(page))]
     rest = shown[len(public) :]
     yield shown[: len(public)] == public and len(rest) < 2, "report.html has the texts"
     written = "".join(f"{flat(one)}\n\n" for one in shown)
     same = f"\n\n{written}## " in text_of(folder / "statement.md")
-    yield same, "statement.md tells everyone what report.html does"
+    what = "statement.md tells everyone what report.html does"
+    yield Finding(same, what, among=("statement.md", "report.html"))
     if risk is None:
         return
     near = "looks nearly the same" in public[0]
-    yield not near or looks_alike(statement["learned"]), "“nearly the same” is said of little loss"
-    name = re.compile(rf"(?<!\w){re.escape(statement['unit']['subject'])}(?!\w)")
+    good = not near or looks_alike(statement["learned"])
+    yield Finding(good, "“nearly the same” is said of little loss", among=(STATEMENT,))
+    unit = re.compile(rf"(?<!\w){re.escape(statement['unit']['subject'])}(?!\w)")
     row, total = headline(statement), total_of(account.spent, account.terms)
     x, sure, central = row["p"] * row["q"], row["holds_with"], total["adjacency"] == "add-remove"
     given, now = (x, x, "given"), (row["upper"], row["upper"], "up")
     failing = failure_of(sure)
     chances: list[Told] = [(failing, failing, "chance")] if sure < 1 else []
-    told = name.sub("", public[-2])
+    told = unit.sub("…", public[-2])
     crowd = int(next(iter(FREQUENCY.findall(told)), ("", "100"))[1].replace(",", ""))
     least = two_figures(row["lower"], crowd, -1) > 0
     bound: list[Told] = [given, now] + ([(row["lower"], row["lower"], "down")] if least else [])
     joins = [given, joined_as(total, x)] if central else []
-    last = name.sub("", public[-1])
+    last = unit.sub("…", public[-1])
     good = told_as([*bound, *chances, *joins], told) and told_as(chances, last)
+    wrong = but_not([*bound, *chances, *joins], told) or but_not(chances, last)
     counts = [float(n.replace(",", "")) for n in NUMBER.findall(FREQUENCY.sub("", told + last))]
     left = failing * PEOPLE
     good = good and len(counts) == 2 * len(chances)
     good = good and (not counts or (counts[0] == PEOPLE and left - CLOSE <= counts[1] < left + 1))
-    yield good, "the sentences for everyone have the recomputed figures"
+    yield good, f"the sentences for everyone have the figures of {STATEMENT} and {EVIDENCE}{wrong}"
     rows: list[Told] = []
     for one in risk["by_confidence"]:
         failing = failure_of(one["confidence"])
         most = beliefs(total, row["p"], row["q"], failing, roughly=True)[1]
         rows.append((most - CLOSE, most + 1e-3, "up"))
-    told = name.sub("", statement["texts"]["regulator"].split("\n\n")[-2])
-    yield told_as(bound + rows, told), "so have those for a regulator"
+    told = unit.sub("…", statement["texts"]["regulator"].split("\n\n")[-2])
+    what = "the sentences for a regulator have the figures of statement.json and evidence.json"
+    yield told_as(bound + rows, told), what + but_not(bound + rows, told)
     promised = {one["about"] for one in statement["promises"] if not one["withdrawn"]}
-    promised |= {"membership", "value"} if "both" in promised else set()
+    promised |= {"membership", "value"} if "both" in promised or not promised else set()
     also = [one for one in risk["beliefs"] if one["about"] in promised - {row["about"], "both"}]
     also = [one for one in also if one["p"] * one["q"] == x and row["about"] != "both"]
-    yield check_ahead([row, *also], release, account, name.sub("", "".join(rest)))
+    ahead = check_ahead([row, *also], release, account, unit.sub("…", "".join(rest)))
+    yield Finding(*ahead, among=("report.html", STATEMENT, EVIDENCE))
 
 
 def check_ahead(rows: list[dict[str, Any]], release: dict[str, Any] | None, account: Account,
@@ -2333,7 +2619,9 @@ def check_ahead(rows: list[dict[str, Any]], release: dict[str, Any] | None, acco
             failing = failure_of(later)
             wanted += [(failing, failing, "chance")] if later < sure else []
     good = told_as(wanted, told) and numbers >= {*NUMBER.findall(FREQUENCY.sub("", told))}
-    return good, "what may still follow is told with the recomputed figures"
+    good = good and (AS_LONG_AS in told) == bool(wanted)
+    what = f"what may still follow has the figures of {STATEMENT} and {EVIDENCE}"
+    return good, what + but_not(wanted, told)
 
 
 def tables_in(page: str) -> list[list[list[str]]]:
@@ -2366,7 +2654,8 @@ def accuracy_numbers(row: dict[str, Any]) -> list[tuple[float, float]]:
         for one in rows:
             share = "rank_share" in one
             found.append((100 * one["rank_share"], 0.1) if share else (one["half_width"], 0.0))
-            found.append((one["rows"], 0.0))
+            found += [(100 * one["of_value"], 0.1)] if "of_value" in one else []
+            found.append((one[row.get("by", "rows")], 0.0))
         return found
 
     if "half_width" in row:
@@ -2454,7 +2743,40 @@ def check_tables(statement: dict[str, Any], folder: Path) -> Check:
             yield good, f"{name}: charges and decisions"
 
 
-def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folder: Path) -> Check:
+OPEN_TO = re.compile(r'<section aria-labelledby="open">.*?</section>', re.DOTALL)
+ALWAYS_OPEN = (
+    "Groups", "How the world works", "Relatives and contacts", "Other sources", "A later decision",
+    "The raw data", "How the data were taken",
+)  # fmt: skip
+UNPROMISED = "Files without a promise"
+BEYOND = ("household", "person", "record", "partition")  # units of which several are no one's
+
+
+def check_not_covered(statement: dict[str, Any], account: Account) -> Check:
+    """What is not covered is told: what no promise ever covers, and what none in force does."""
+    names = [one["name"] for one in statement["not_covered"]]
+    bound = [heard(one["keys"]) for one in account.made.values() if one["withdrawn"] is None]
+    boxes = [leaf.box for keys in bound for leaf in leaves(keys, account.terms["adjacency"])]
+    values = all(p1 < 1 or q0 == 1 for _, p1, q0, _ in boxes)
+    membership = all(p0 == 1 or q1 < 1 for p0, _, _, q1 in boxes)
+    if any(map(strange_in, bound)):  # of priors that are not known here
+        membership, values = (one in names for one in ("Being in the data", "Values"))
+    wanted = [
+        *[UNPROMISED] * any(one.get("guaranteed") is False for one in account.charged),
+        *["Being in the data"] * membership,
+        *["Values"] * values,
+        *ALWAYS_OPEN,
+        *["More than one"] * (account.terms["unit"] in BEYOND),
+    ]
+    lacking = [name for name in wanted if name not in names]
+    what = "the statement names all that is not covered, and tells something of each"
+    good = names == wanted and all(one["text"].strip() for one in statement["not_covered"])
+    yield good, what + (f", but not: {', '.join(lacking)}" if lacking else "")
+
+
+def check_lines(
+    statement: dict[str, Any], release: dict[str, Any] | None, account: Account, folder: Path
+) -> Check:
     """The lines and the sentences on both pages that have figures of the statement."""
     whole, text = text_of(folder / "report.html"), text_of(folder / "statement.md")
     page, titles = plain(whole), re.findall(r"<h1>([^<]*)</h1>", whole)
@@ -2471,6 +2793,7 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
             f"report.html and statement.md have this promise in each of its places: {sentence}",
         )
     missing = statement["not_covered"]
+    yield from check_not_covered(statement, account)
     written = "\n".join(f"- **{flat(one['name'])}.** {flat(one['text'])}" for one in missing)
     sections = [one.strip("\n") for one in re.split(r"^## .*$", text, flags=re.MULTILINE)]
     yield written in sections, "statement.md has every line on what is not covered"
@@ -2478,11 +2801,16 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     listed = re.findall(r"<li><strong>(.*?)\.</strong> [^<]+</li>", "".join(listed), re.DOTALL)
     same = [html.unescape(one) for one in listed] == [one["name"] for one in missing]
     yield same, "report.html has every line on what is not protected"
+    if release is not None:
+        listed = OPEN_TO.findall(text_of(folder / "participant.html"))
+        listed = re.findall(r"<li><strong>(.*?)\.</strong> [^<]+</li>", "".join(listed), re.DOTALL)
+        same = [html.unescape(one) for one in listed] == [one["name"] for one in missing]
+        yield same, "participant.html has every line on what is not protected"
     spending, guarantee = statement["spending"], statement["guarantee"]
     told = dict(spending)
     if release is not None and guarantee["kind"] != "none":
         told["parameters"] = guarantee
-    when = f"{spending['as_of'][:19]}Z"
+    when = moment(spending["as_of"])
     yield f"**As of the ledger's entry of**: {when}\n" in text, "statement.md: as of when"
     for part, label in LINES.items():
         found = re.findall(rf"^- \*\*{label}\*\*: (.*)$", text, re.MULTILINE)
@@ -2511,7 +2839,8 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     purpose = named["purpose"]
     same = text.split("\n", 1)[0].endswith(f": {flat(purpose)}")
     same = same and [*map(html.unescape, titles)] == [purpose[:1].upper() + purpose[1:]]
-    yield same, "both pages have the purpose of the release in their title"
+    what = "both pages have the purpose of the release in their title"
+    yield Finding(same, what, among=(*PAGES, STORED))
     same = all(
         f"- **{label}**: {flat(named[name])}\n" in text
         for label, name in (("Release", "release_id"), ("Made", "made"), ("Account", "account"))
@@ -2519,10 +2848,12 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     meta = "Release {release_id} · made {made} · account {account}|".format(**named)
     same, entry = same and meta in page, spending["entry"]
     same = same and f"**Ledger entry**: {entry['seq']}, `{entry['hash']}`\n" in text
-    yield same, "both pages name the release, its day and account, statement.md its entry"
+    what = "both pages name the release, its day and account, statement.md its entry"
+    yield Finding(same, what, among=(*PAGES, STORED, STATEMENT))
     if release.get("table"):
         known = f"intervals that hold with probability {release['interval']} over the noise"
-        yield known in page, "report.html: how surely the intervals hold"
+        what = "report.html: how surely the intervals hold"
+        yield Finding(known in page, what, among=("report.html", STORED))
     bounds, adds = statement["contribution_bounds"], ADDS.findall(text)
     names, rest = sorted(bounds, key=len, reverse=True), "".join(adds)
     for name in names:
@@ -2530,7 +2861,7 @@ def check_lines(statement: dict[str, Any], release: dict[str, Any] | None, folde
     numbers = {f"{n:,}" for one in bounds.values() for n in one.values() if type(n) is int}
     same = len(adds) == 1 and {*NUMBER.findall(rest)} <= numbers
     same = same and adds[0] in flat(page.replace("|at most ", "\0")).split("\0", 1)[-1]
-    yield same, "both pages tell what one unit adds at most"
+    yield Finding(same, "both pages tell what one unit adds at most", among=(*PAGES, STATEMENT))
 
 
 SHARE = re.compile(
@@ -2562,18 +2893,22 @@ def check_added(statement: dict[str, Any], release: dict[str, Any] | None,
     known |= {" ".join(one.split()) for one in known}
     known |= {one[:1].upper() + one[1:] for one in known}  # in a title
     known |= {one["sentence"] for one in statement["promises"]}
+    source = dict.fromkeys(names - {*strings_in(statement)}, "evidence.json")  # which file has it
     sure = {one["keys"].get("confidence") for one in statement["promises"]} - {None}
     rows = [] if statement["learned"] is None else learned_rows(statement["learned"])
     if risk is not None:
         public = statement["texts"]["public"].split("\n\n")
         told = re.findall(r'<section id="public".*?</section>', whole, re.DOTALL)
         told = [plain(one) for one in PARAGRAPH.findall("".join(told))]
+        source |= dict.fromkeys(told[len(public) :], "report.html")
         known |= {*public[-2:], *told[len(public) :]}
         sure |= {row["holds_with"] for row in risk["beliefs"]}
         rows += [row for table in belief_rows(statement) for row in table]
     known |= {f"this holds with probability {percent(one)} over" for one in sure}
     if release is not None and release.get("table"):
-        known.add(f"intervals that hold with probability {release['interval']} over the noise")
+        held = f"intervals that hold with probability {release['interval']} over the noise"
+        source[held] = f"{RELEASED}/release.json"
+        known.add(held)
     for one in statement["promises"]:
         known.add(f"in the data at {100 * one['binding']['p']:.3g} %")
         known.add(f"the sensitive value then at {100 * one['binding']['q']:.3g} %")
@@ -2592,6 +2927,11 @@ def check_added(statement: dict[str, Any], release: dict[str, Any] | None,
         texts = sorted(map(written, explained), key=len, reverse=True)
         for one in sorted(known, key=len, reverse=True):
             rest, *texts = (text.replace(written(one), "") for text in (rest, *texts))
+        changed = [
+            edited_in(rest, written(one), source.get(one, "statement.json"))
+            for one in sorted({*known, *explained})
+        ]
+        changed += [edited_row(row, exact) for table in tables for row in table]
         for one in filter(SHARE.search, texts):
             left += [one] if one in rest else []
             rest = rest.replace(one, "")
@@ -2601,13 +2941,38 @@ def check_added(statement: dict[str, Any], release: dict[str, Any] | None,
         usual |= {one[0] for text in known for one in SHARE.finditer(text)}
         new = [one for one in found if one[0] not in names]
         new.sort(key=lambda one: one[0] in usual)  # beside a forged figure stand true ones
-        odd = [one.string[max(0, one.start() - 60) : one.end()] for one in new]
-        odd = [" ".join(re.split(r"[|\n]+(?=[^|\n]*\w)", one)[-1].split()) for one in odd]
+        odd = [*filter(None, changed), *(quoted(one, 0) for one in new)] if new else []
         what = f"{name}: every percentage, and number in a hundred, was recomputed"
-        yield not odd, ", but not ".join([what, *(f"“… {one}”" for one in odd[:1])])
+        yield not odd, BUT_NOT.join([what, *odd[:1]])
     figures = dict.fromkeys(found[0] for one in left for found in SHARE.finditer(one))
     if figures:
         yield None, f"not recomputed, in explanations or the note: {', '.join(figures)}"
+
+
+def edited_in(text: str, known: str, source: str) -> str:
+    """The first figure in a text that differs from a known sentence with the same words."""
+    figures = SHARE.findall(known)
+    words = map(re.escape, SHARE.split(known))
+    for found in re.finditer(f"({SHARE.pattern})".join(words), text, re.IGNORECASE):
+        for group, figure in enumerate(figures, 1):
+            if found[group].split() != figure.split():
+                return f"{quoted(found, group)}, where {source} has “{figure}”"
+    return ""
+
+
+def edited_row(cells: list[str], exact: list[list[list[str]]]) -> str:
+    """The first figure in a row of a table that differs from the known row most like it."""
+    rows = [row for table in exact for row in table if len(row) == len(cells)]
+    if cells in rows:
+        return ""
+    apart = [[at for at, cell in enumerate(row) if cell != cells[at]] for row in rows]
+    near = min(range(len(rows)), key=lambda one: len(apart[one]), default=None)
+    if near is not None and len(apart[near]) < len(cells):
+        for at in apart[near]:
+            if SHARE.search(cells[at]) and SHARE.search(rows[near][at]):
+                told = " | ".join(cells[: at + 1])
+                return f"“… {told}”, where statement.json has “{rows[near][at]}”"
+    return ""
 
 
 def without_rows(name: str, text: str, known: list[list[str]], names: set[str]) -> str:
@@ -2646,30 +3011,37 @@ def history_shown(
     """Whether the tables of an account have its charges and decisions, with their amounts."""
     charged = [row for row in history if row.get("kind") in ("reserve", "slot", "charge", "plan")]
     decided = [row for row in history if "lost" in row or row["kind"] in DECIDED]
-    first, second = ([one for one in tables if one and len(one[0]) == size] for size in (8, 5))
+    first, second = ([one for one in tables if one and len(one[0]) == size] for size in (9, 5))
+    made: dict[str, str] = {}  # by the name of a promise: the entry that made it, the last so far
+    unders = []
+    for row in history:
+        made |= {row["promise_id"]: str(row["entry"])} if row.get("kind") == "promise" else {}
+        unders += [", ".join(made[one] for one in row["promises"])] if "promises" in row else []
     stored = {row["release_id"] for row in history if row.get("kind") == "commit"}
-    shown = any(charges_shown(charged, stored, one, written) for one in first)
+    shown = any(charges_shown(charged, unders, stored, one, written) for one in first)
     good = shown if charged else not first
     return good and any(decisions_shown(decided, one, written) for one in second)
 
 
 def charges_shown(
     charged: list[dict[str, Any]],
+    unders: list[str],
     stored: set[str],
     table: list[list[str]],
     written: Callable[[str], str],
 ) -> bool:
     """Whether a table has these charges, and which of their releases were stored."""
     nothing = dict.fromkeys(("epsilon", "delta", "rho"))
-    good = len(table) == len(charged)
+    good = len(table) == len(charged) == len(unders)
     became = {True: "stored", False: "lost: charged, and never stored", None: "–"}
-    for row, cells in zip(charged, table, strict=False):
+    for row, under, cells in zip(charged, unders, table, strict=False):
         name, purpose = row.get("release_id") or row.get("plan_id"), written(row["purpose"])
-        told = [cells[0], cells[1], cells[2], cells[4]]
-        good = good and told == [str(row["entry"]), row["at"][:10], name, purpose]
+        told = [cells[0], cells[1], cells[2], cells[4], cells[7]]
+        when = moment(row["at"])
+        good = good and told == [str(row["entry"]), when, name, purpose, under or "none"]
         good = good and same_figures(cells[5], row.get("cost", nothing))
         kept = name in stored if row["kind"] in ("reserve", "slot") else None
-        good = good and same_figures(cells[7], row["spent"]) and cells[6] == became[kept]
+        good = good and same_figures(cells[8], row["spent"]) and cells[6] == became[kept]
         slot = str(row["slot"]) if row["kind"] == "slot" else ""
         good = good and re.findall(r"(?<!\w)\d+(?!\w)", cells[3]) == [slot] * bool(slot)
     return good
@@ -2685,7 +3057,7 @@ def decisions_shown(
         told = ["–" if one is None else written(one) for one in who]
         good = good and [cells[0], cells[1], *cells[3:]] == [
             str(row["entry"]),
-            row["at"][:10],
+            moment(row["at"]),
             *told,
         ]
         good = good and ("add" not in row or same_figures(cells[2], row["add"]))
@@ -2720,8 +3092,11 @@ def check_keys(statement: dict[str, Any], evidence: dict[str, Any], of_release: 
         texts = ([row[key] for key in row if key != "size"] for row in statement[name])
         good = all(isinstance(text, str) for row in texts for text in row if text)
         yield good, f"the statement's {name.replace('_', ' ')} are texts"
-    yield set(evidence) == {"format", "head", "chain"}, "the evidence is a chain and its head"
-    yield statement["format"] == evidence["format"] == 2, "the format of statement and evidence"
+    yield set(evidence) == {"format", "head", "chain"}, "evidence.json is a chain and its head"
+    yield (
+        statement["format"] == evidence["format"] == 2,
+        "the format of statement.json and evidence.json",
+    )
 
 
 def repeated(release: dict[str, Any]) -> dict[str, Any]:
@@ -2788,6 +3163,35 @@ def bounds_in(said: Any) -> Iterator[tuple[str, ...]]:
         yield tuple(f"{float(end):g}" for end in bounds)
 
 
+def told_left_out(statement: dict[str, Any], spec: dict[str, Any]) -> Iterator[bool]:
+    """Whether the statement names the statistics that lose rows to limits, and no others."""
+    bounds = statement["contribution_bounds"]
+    said = " ".join(one["text"] for one in statement["biases"] if one["kind"] == "bounding")
+    losing = {name for name, one in bounds.items() if one.get("left_out")}
+    told, found, _ = said.partition(": No limit leaves out a row or a unit.")
+    rest, none = told, set()
+    known = sorted({*bounds, *strings_in(spec)}, key=len, reverse=True)
+    while found and (name := next((n for n in known if rest.endswith(f"“{n}”")), None)) is not None:
+        none.add(name)
+        rest = rest.removesuffix(f"“{name}”").removesuffix(", ")
+    named = {name for name in bounds if f"“{name}”" in rest}
+    yield not losing or (losing <= named and not none & losing)
+    asked = {name for name in bounds if name.startswith("cut/")}
+    yield not losing or found == "" or {*bounds} - losing - asked <= none
+    limited = [bounds[n]["groups"] for n in losing if bounds[n]["left_out"]["of"] != "rows"]
+    yield all(f" at most {groups:,} " in rest for groups in limited)
+    limits, outer = spec.get("protect") or {}, spec.get("cut") or {}
+    own = bool(limits.get("column")) and not spec.get("per_unit")
+    for entry in statistics_in(spec.get("statistics", [])):
+        bound, units = bounds.get(entry.get("name")), entry.get("count") == "units"
+        if bound is None or "left_out" not in bound:
+            continue
+        if not own or (units and not entry.get("by") and not entry.get("margins")):
+            yield bound["left_out"] is None
+        elif not units and outer.get("rows") is None:
+            yield bound["left_out"] is not None
+
+
 CLIPPED = re.compile(r"Values of (.{1,400}?) outside (\S+) to (\S+) count as")
 
 
@@ -2805,6 +3209,11 @@ def check_biases(statement: dict[str, Any], release: dict[str, Any], folder: Pat
     known = [one.groups()[1:] for one in told if one and one[1] in names]
     good = {*known} == declared and len(known) == len(clips)
     yield good, "the statement tells the bounds of values that the spec declares"
+    if all("left_out" in one for one in statement["contribution_bounds"].values()):
+        good = all(told_left_out(statement, spec)) or any(
+            not one.get("public") for one in spec.get("join", ())
+        )
+        yield good, "the statement tells which statistics lose rows to limits"
     page, text = text_of(folder / "report.html"), text_of(folder / "statement.md")
     good = f"<ul>{''.join(f'<li>{html.escape(one)}</li>' for one in biases)}</ul>" in page
     good = good and len(CLIPPED.findall(plain(page))) == len(told)
@@ -2830,7 +3239,7 @@ def check_hashes(statement: dict[str, Any], release: dict[str, Any] | None,
     for name, shown in pages.items():
         odd = [one for one in HASH.findall(shown) if one not in known]
         what = f"{name}: every hash is one of the report's"
-        yield not odd, ", but not ".join([what, *odd[:1]])
+        yield not odd, BUT_NOT.join([what, *odd[:1]])
     printed = re.findall(r"<code>([^<]*)</code>", page)
     printed += re.findall(r"^- \*\*Ledger head[^*]*\*\*: `(.*)`$", text, re.MULTILINE)
     yield printed == [head, head], "report.html and statement.md print the head of the ledger"
@@ -2854,7 +3263,9 @@ def check_registry(statement: dict[str, Any], folder: Path) -> Check:
     yield good, "registry.yaml has the variant and the parameters of the statement"
     spending = statement["spending"]
     notes = f"sha256 {statement['hashes']['output']}, ledger head {spending['head']}"
-    promised = [one["sentence"] for one in statement["promises"] if not one["withdrawn"]]
+    promised = [one["sentence"] for one in statement["promises"]]
+    gone = [one["withdrawn"] for one in statement["promises"] if one["withdrawn"]]
+    promised += [part for one in gone for part in (one["at"][:10], one["approver"], one["reason"])]
     bare = partial(re.sub, r"[\s'\"\\]+", "")  # YAML breaks lines, and quotes
     texts = [notes, statement["texts"]["regulator"], *promised]
     good = all(bare(one) in bare(text) for one in texts if " ".join(one.split()).isprintable())
@@ -2936,23 +3347,30 @@ class Report:
         self.folder, self.head, self.ledger, self.witness = folder, head, ledger, witness
         self.findings: list[Finding] = []
         self.chain: Chain | None = None
+        self.since = Since(Account())
         self.reach: int | None = None  # of the head
 
-    def note(self, what: str, check: Check) -> bool:
-        """Run one check; what cannot be read is a problem, and never ends the examination."""
+    def note(self, what: str, check: Check, *usual: str) -> bool:
+        """Run one check; what cannot be read is a problem, and never ends the examination.
+
+        It compares the `usual` files where nothing else is said.
+        """
         before = len(self.findings)
         try:
-            for finding in check:
-                self.findings.append(Finding(*finding))
+            for found in check:
+                one = Finding(*found)
+                among = taking_part(one.what, usual) if one.among is None else one.among
+                self.findings.append(one._replace(among=among))
         except FileNotFoundError as fault:
             name = os.path.relpath(fault.filename, self.folder)
-            missing = Finding(False, f"file {name} is missing")
-            self.findings += [missing] if missing not in self.findings else []
+            missing = Finding(False, f"file {name} is missing", among=())
+            known = any(one.what == missing.what for one in self.findings)
+            self.findings += [] if known else [missing]
             return False
         except UNREADABLE as fault:
             why = fault.strerror if isinstance(fault, OSError) else "it is not as a report has it"
             why = str(fault) if type(fault) is ValueError else why
-            self.findings.append(Finding(False, f"{what} cannot be read: {why}"))
+            self.findings.append(Finding(False, f"{what} cannot be read: {why}", among=usual))
         return all(finding.good is not False for finding in self.findings[before:])
 
     def examine(self) -> None:
@@ -2974,37 +3392,55 @@ class Report:
         statement, evidence, release = said["statement"], said["evidence"], said.get("release")
         self.note("JSON", check_written(folder, ("statement.json", "evidence.json")))
         self.note("a page", check_markup(folder))
-        self.note("the statement", check_keys(statement, evidence, release is not None))
+        self.note("the statement", check_keys(statement, evidence, release is not None), STATEMENT)
         if release is not None:
-            self.note("a released file", check_files(statement, folder))
-            self.note("the statement", check_statement(statement, release))
-            self.note("the statement", check_bases(statement, release, folder))
-            self.note("a bias", check_biases(statement, release, folder))
-            self.note("registry.yaml", check_registry(statement, folder))
-        self.note("the chain", self.walk(statement, release, evidence))
+            self.note("a released file", check_files(statement, folder), STATEMENT)
+            self.note("the statement", check_statement(statement, release), STATEMENT, STORED)
+            self.note("the statement", check_bases(statement, release, folder), STATEMENT, STORED)
+            self.note("a bias", check_biases(statement, release, folder), STATEMENT, STORED)
+            self.note(
+                "registry.yaml", check_registry(statement, folder), "registry.yaml", STATEMENT
+            )
+        self.note("the chain", self.walk(statement, release, evidence), EVIDENCE)
         if self.chain is None:
             return
-        chain, account = self.chain, self.chain.account
-        self.note("the account", check_account(statement, release, evidence, chain, folder))
+        chain, account, held = self.chain, self.chain.account, list[Rows]()
+        self.since = Since(account)
+        if self.ledger is not None and self.note("the ledger", self.rows_into(held)):
+            self.note("a later entry", self.since.read(held[0], chain), EVIDENCE)
+        self.note(
+            "the account",
+            check_account(statement, release, evidence, chain, folder),
+            STATEMENT,
+            EVIDENCE,
+        )
         self.note("a lost entry", check_restored(chain.restored, folder))
-        self.note("beliefs", check_beliefs(statement, release or {}, account))
-        self.note("beliefs", check_learned(statement, account))
-        self.note("a text", check_shown(statement, folder))
-        self.note("the first page", check_first_page(statement, release, folder))
-        self.note("a sentence", check_sentences(statement, release, account, folder))
-        self.note("a table", check_tables(statement, folder))
-        self.note("a line", check_lines(statement, release, folder))
+        self.note("beliefs", check_beliefs(statement, release or {}, account), STATEMENT, EVIDENCE)
+        self.note("beliefs", check_learned(statement, account), STATEMENT)
+        self.note("a text", check_shown(statement, folder), *PAGES, STATEMENT)
+        self.note("the first page", check_first_page(statement, release, folder), *PAGES, STATEMENT)
+        self.note(
+            "a sentence", check_sentences(statement, release, account, folder), STATEMENT, EVIDENCE
+        )
+        self.note("a table", check_tables(statement, folder), *PAGES, STATEMENT)
+        self.note("a line", check_lines(statement, release, account, folder), STATEMENT, EVIDENCE)
         self.note("a figure", check_added(statement, release, evidence, folder))
         self.note("a hash", check_hashes(statement, release, evidence, folder))
         if release is not None:
             page = check_participant(statement, release, account, folder)
-            self.note("the participant's page", page)
+            self.note("the participant's page", page, "participant.html", STATEMENT)
             self.note("the series", check_series(statement, release, account, folder))
-        self.note("a promise", check_promises(statement, release or {}, account, folder))
-        held: list[Rows] = []
-        if self.ledger is not None and self.note("the ledger", self.rows_into(held)):
-            self.note("an entry of the ledger itself", check_ledger(held[0], chain, folder))
+        now = self.since.account
+        self.note(
+            "a promise",
+            check_promises(statement, release or {}, account, now, folder),
+            STATEMENT,
+            EVIDENCE,
+        )
         rows = held[0] if held else None
+        if rows is not None:
+            self.note("an entry of the ledger itself", check_ledger(rows, chain, folder), EVIDENCE)
+            self.note("a later entry", self.since.told())
         if self.witness is not None:
             self.note("the witness", self.ask(self.witness, rows, chain))
         self.reach = vouched_up_to(self.head, rows, chain)
@@ -3014,7 +3450,12 @@ class Report:
         """Compare with all that a witness saw; its newest head here is the one kept elsewhere."""
         heads = witnessed(witness, chain.hashes[0])
         yield from check_witness(heads, rows, chain)
-        saw = {head for _, head in heads}
+        saw, count = {head for _, head in heads}, len(chain.hashes)
+        later = [seq for seq, head in heads if head == self.head and seq > count]
+        if later and rows is None and self.head not in chain.hashes:
+            what = f"the head kept elsewhere is of entry {later[0]}, as the witness saw, and this"
+            yield None, f"{what} report ends at entry {count}: that it comes after needs the ledger"
+            self.head = None
         self.head = self.head or next((one for one in chain.hashes[::-1] if one in saw), None)
 
     def rows_into(self, held: list[Rows]) -> Check:
@@ -3037,12 +3478,22 @@ class Report:
         """What was found, as JSON has it."""
         promises = [finding.good for finding in self.findings if finding.promise]
         kept = False if False in promises else None if None in promises or not promises else True
-        problems = [f.what for f in self.findings if f.good is False and not f.promise]
+        wrong = [f for f in self.findings if f.good is False and not f.promise]
+        problems = [f.what for f in wrong]
         unproven = [f.what for f in self.findings if f.good is None]
         sound = self.chain is not None and not problems
         bound = any(f.good and f.what == RECORDED for f in self.findings)
         lost = self.chain is not None and bool(self.chain.restored)
-        verdict, following = verdict_of(problems, kept, promises.count(None), bound, lost)
+        made = self.since.account.made.values()
+        gone = [one["withdrawn"] is not None for one in made]
+        ended = None if not any(gone) else all(gone)
+        since = self.since.words
+        among = [f.among or () for f in wrong if not f.what.startswith(UNREAD)]
+        verdict, following = verdict_of(
+            problems, kept, promises.count(None), bound, lost, ended, since, among
+        )
+        if self.witness is not None and following == ASK_NEWER:
+            following = ASK_UNSEEN
         return {
             "verified": not problems,
             "promise_kept": kept,
@@ -3061,21 +3512,27 @@ def verdict_of(
     unproven: int = 0,
     bound: bool = False,
     lost: bool = False,
+    ended: bool | None = None,
+    since: str = "",
+    among: Sequence[tuple[str, ...]] = (),
 ) -> tuple[str, str | None]:
     """What was found in a sentence or two, and what to do next if something is wrong.
 
     Words are `bound` by the hash of the manifest that the ledger holds, and by nothing else. Where
-    entries were `lost`, promises are kept by what is left.
+    entries were `lost`, promises are kept by what is left. `ended` says whether all promises were
+    withdrawn, or some (False), or none (None); `since` what the ledger has after the report;
+    `among` which files each problem compares. Which of them is false, nobody can tell from them.
     """
     named = "1 promise" if unproven == 1 else f"{unproven} promises"
     left = f" {named} could be neither shown nor refuted: marked ?." if unproven else ""
     agrees = "everything" if bound else "every figure that was checked"
     left += "" if bound else UNCHECKED
     left += MISSING if lost else ""
+    left += f" After this report: {since}." if since else ""
     unread = [one for one in problems if one.startswith(UNREAD)]
     if unread:
         others = [one for one in problems if one not in unread]
-        rest, following = verdict_of(others, kept, unproven, lost=lost)
+        rest, following = verdict_of(others, kept, unproven, lost=lost, ended=ended, among=among)
         what = f"{unread[0][0].upper()}{unread[0][1:]}."
         if others:
             return f"{rest} {what}", following
@@ -3090,11 +3547,33 @@ def verdict_of(
         return what, ASK_NEWER
     if problems:
         count = "1 check does" if len(problems) == 1 else f"{len(problems)} checks do"
-        return f"Do not rely on this folder: {count} not agree.", ASK_AGAIN
+        return f"Do not rely on this folder: {count} not agree.{disagreeing(among)}", ASK_AGAIN
     if kept is False:
         return f"A promise is broken; else {agrees} agrees.{left}", ASK_WHY
     agrees = agrees.capitalize() + (" else" if bound and unproven else "")
-    return f"{agrees} agrees.{' Every promise is kept.' if kept else ''}{left}", None
+    said = f" Every promise{'' if ended is None else ' in force'} is kept." if kept else ""
+    said = " No promise is in force." if ended else said
+    return f"{agrees} agrees.{said}{left}", ASK_NEW if since else None
+
+
+def disagreeing(among: Sequence[tuple[str, ...]]) -> str:
+    """Which files do not agree, all that take part, and whether one of them always does."""
+    files = sorted({name for one in among for name in one})
+    if not files:
+        return ""
+    if len(files) == 1:
+        return f" {files[0]} does not agree with itself, or with what was recomputed."
+    always = [name for name in files if all(name in one for one in among)]
+    told = f" {listed_as(files)} do not agree with each other, or with what was recomputed;"
+    told += " the folder alone does not show which of them is false."
+    if len(among) > 1 and len(always) == 1:
+        told += f" {always[0]} takes part in every disagreement."
+    return told
+
+
+def listed_as(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def examined(
@@ -3140,15 +3619,16 @@ def lines_of(report: Report, everything: bool = False) -> Iterator[str]:
     """
     answer, findings = report.answer(), report.findings
     yield printable(answer["verdict"])
-    if answer["next"]:
-        yield from (answer["next"], "", "What should be so, and is not, is marked WRONG:")
     bad = [one for one in findings if one.good is False]
+    yield from [answer["next"]] * bool(answer["next"])
+    yield from ["", "What should be so, and is not, is marked WRONG:"] * bool(bad)
     shown = [*bad]
     if all(one.what.startswith(UNREAD) for one in bad):
         shown += [one for one in findings if worth_saying(one)]
-    for good, what, _ in findings if everything else shown[:MOST_LINES]:
+    for good, what, promise, among in findings if everything else shown[:MOST_LINES]:
         mark = "?    " if good is None else "ok   " if good else "WRONG"
-        yield f"{mark} {printable(what)}"
+        compared = among if good is False and not promise and len(among or ()) > 1 else None
+        yield f"{mark} {printable(what)}" + (f" ({listed_as(compared)})" if compared else "")
     if not everything and len(shown) > MOST_LINES:
         yield f"... {len(shown) - MOST_LINES} more; --all shows them."
     if not everything:
@@ -3172,7 +3652,7 @@ def complete_line(last: dict[str, Any], reach: int | None) -> str:
 
 def worth_saying(one: Finding) -> bool:
     """Whether it is told unasked: what is unproven, and what became of promises."""
-    return one.good is None or one.promise or " was withdrawn on " in one.what
+    return one.good is None or one.promise or " withdrawn on " in one.what
 
 
 def printable(text: str) -> str:

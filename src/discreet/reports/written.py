@@ -8,7 +8,7 @@ the spec's `publication:` leaves out is said to be not stated, for a person to c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from discreet.reports.facts import Statement, purpose_of
@@ -19,7 +19,9 @@ from discreet.statements.tables import (
     joining_table,
     lines_of,
     restored_lines,
+    sensitive_lines,
     tables_of,
+    titled,
 )
 from discreet.words import say
 
@@ -52,14 +54,17 @@ def markdown(statement: Statement, later: str = "") -> str:
     """Return the statement as one Markdown page; `later` says what may still follow."""
     facts = statement.facts
     title = "title" if statement.release_id else "account_title"
-    lines = [f"# {flat(say(f'statements.{title}', purpose=purpose_of(facts)))}", ""]
+    named = titled(f"statements.{title}", facts["promises"], purpose_of(facts))
+    lines = [f"# {flat(named)}", ""]
+    shown, tables = lines_of(facts), tables_of(facts)
     compared = map(flat, compared_lines(facts["promises"], facts["learned"]))
     lost = restored_lines(facts["spending"]["restored"])
-    for line in (*promise_lines(facts["promises"]), *lost, *compared):
+    spec, adjacency = statement.stored.said.get("spec", {}), facts["unit"]["adjacency"]
+    meant = sensitive_lines(facts["promises"], adjacency, spec.get("sensitive"))
+    for line in (*promise_lines(facts["promises"], shown["now"]), *meant, *lost, *compared):
         lines += [line, ""]
     for paragraph in filter(None, (*facts["texts"]["public"].split("\n\n"), later)):
         lines += [flat(paragraph), ""]
-    shown, tables = lines_of(facts), tables_of(facts)
     for name in _OF_ACCOUNT if "history" in facts else _ORDER:
         lines += [f"## {say(f'statements.label.{name}')}", ""]
         if name in _LINES:
@@ -72,7 +77,7 @@ def markdown(statement: Statement, later: str = "") -> str:
     return "\n".join(lines)
 
 
-def _items(pairs: Iterator[tuple[str, str]]) -> list[str]:
+def _items(pairs: Iterable[tuple[str, str]]) -> list[str]:
     return [f"- **{say(f'statements.label.{name}')}**: {flat(text)}" for name, text in pairs]
 
 
@@ -102,8 +107,9 @@ def _risk(statement: Statement, shown: dict[str, str]) -> list[str]:
     lead = say("statement.learned.lead", unit=statement.subject)
     lines = [flat(lead), "", *learned_lines(facts["learned"]), ""]
     lines += _items((name, shown[name]) for name in ("adversary", "beyond") if name in shown)
-    bound = (someone(**one["binding"], unit=statement.subject) for one in facts["promises"])
-    lines += _items(("binding", who) for who in bound)
+    for one in facts["promises"]:
+        who = someone(**one["binding"], unit=statement.subject)
+        lines += _items([("binding" if one["withdrawn"] is None else "bound", who)])
     lines.append("")
     joining = joining_table(risk["beliefs"])
     if joining is not None:
@@ -135,7 +141,8 @@ def registry_record(statement: Statement) -> dict[str, Any]:
     calls = "; ".join(", ".join(row) for row in tables["mechanisms"].rows)
     off = "; ".join(f"{row[0]} ± {row[1]}" for row in tables["accuracy"].rows)
     made = [calls, off, shown["floats"].rstrip("."), shown["library"]]
-    promised = [str(one["sentence"]) for one in facts["promises"] if not one["withdrawn"]]
+    bound = facts["promises"]
+    promised = promise_lines(bound, shown["now"], plain=True) if bound else []
     return {
         "url_slug": slug(f"{name}-{identity['release_id'][:8]}"),
         "status": "Draft",

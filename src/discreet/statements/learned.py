@@ -87,9 +87,13 @@ class Learned:
 
     @property
     def others(self) -> tuple[Belief, ...]:
-        """The beliefs at the same prior that a promise is about too: being in, or a value."""
+        """The beliefs at the same prior that a promise is about too: being in, or a value.
+
+        Both of these where a promise is about both, and where none is in force.
+        """
         _, *rest = self._spoken_of().items()
-        promised = {*self.abouts, *(("membership", "value") if "both" in self.abouts else ())}
+        each = not self.abouts or "both" in self.abouts
+        promised = {*self.abouts, *(("membership", "value") if each else ())}
         return tuple(belief for about, belief in rest if about in promised)
 
     def _spoken_of(self) -> dict[str, Belief]:

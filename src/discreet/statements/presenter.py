@@ -7,13 +7,22 @@ Spending is rounded up, what is left down; a bound on belief is rounded up.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.beliefs import Prior
 from discreet.guarantees import added, amount, figures_apart
+from discreet.promises import CONFIDENCE
 from discreet.rounding import FIGURES, decimal_down, decimal_up, percent
-from discreet.statements.tables import accuracy_text, learned_table, probability_text
+from discreet.statements.tables import (
+    accuracy_text,
+    learned_table,
+    only_bounds_text,
+    probability_text,
+    promised_limits,
+    reach_text,
+    share,
+)
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -48,8 +57,20 @@ def decided_by(choice: Choice) -> str:
     if not choice.binding.attained:
         return say("presenter.decided.limit", who=who)
     after = percent(choice.posterior_at(Prior(p, q)), "up", 1)
-    said = say("presenter.decided.attained", who=who, after=after)
+    if choice.promise.on_average:
+        rate, sure = share(choice.right_guess_at(q), "up"), _surely_after_one(choice)
+        which = "average" if sure is None else "average_surely"
+        said = say(f"presenter.decided.{which}", who=who, rate=rate, after=after, sure=sure)
+    else:
+        said = say("presenter.decided.attained", who=who, after=after)
     return said[0].upper() + said[1:]
+
+
+def _surely_after_one(choice: Choice) -> str | None:
+    """With what probability a posterior holds after one output; None if after every one."""
+    if not getattr(choice.guarantee, "delta", 0.0):
+        return None
+    return percent(choice.confidence or CONFIDENCE, "down")
 
 
 def someone(p: float, q: float, unit: str) -> str:
@@ -63,18 +84,23 @@ def someone(p: float, q: float, unit: str) -> str:
     return say("presenter.decided.and_value", who=who, value=value)
 
 
-def spent_and_cap(spent: Amount, cap: Amount | None) -> tuple[str, str]:
-    """Return what is spent and its cap, which do not contradict each other."""
-    return (spent_text(spent), limit_text(None)) if cap is None else spent.beside(cap)
+def spent_and_cap(
+    spent: Amount, cap: Amount | None, promised: Iterable[Amount] = ()
+) -> tuple[str, str]:
+    """Return what is spent and its cap, which contradict neither each other nor a promise."""
+    if cap is None:
+        texts = (spent.beside(limit)[0] for limit in promised)
+        return max(texts, key=len, default=spent_text(spent)), limit_text(None)
+    return spent.beside(cap, *promised)
 
 
 def cost_text(cost: Amount | None, account: Account | None) -> str:
     """Return what a charge costs, in figures that pass no cap and no promise that it is within."""
     if cost is None:
         return ""
-    limits = [] if account is None else [*account.promises.values(), account.cap]
-    texts = [cost.beside(limit)[0] for limit in limits if limit is not None]
-    return max(texts, key=len, default=spent_text(cost))
+    if account is None:
+        return spent_text(cost)
+    return spent_and_cap(cost, account.cap, account.promises.values())[0]
 
 
 def spends_text(said: Mapping[str, Any]) -> str:
@@ -82,11 +108,14 @@ def spends_text(said: Mapping[str, Any]) -> str:
 
     `said` is a dry run, with what is left and the promises' limits, or a stored release.
     """
-    spent, left = said["spent"], said.get("remaining") or {}
-    limits = [added(said.get("account_spent") or {}, left) or left]
-    if "account_spent" not in said:
-        limits += [one["limit"] for one in said.get("promises", ())]
-    return amount_text(spent, "up", max(figures_apart(spent, limit) for limit in limits))
+    return amount_text(said["spent"], "up", figures_spent(said))
+
+
+def figures_spent(said: Mapping[str, Any]) -> int:
+    """Return with how many figures a release says what it spends: `spends_text`."""
+    left = said.get("remaining") or {}
+    cap = added(said.get("account_spent") or {}, left) or left
+    return figures_apart(said["spent"], cap, *promised_limits(said.get("promises", ())))
 
 
 def spent_text(amount: Amount) -> str:
@@ -173,15 +202,24 @@ def implied_table(choice: Choice) -> tuple[list[str], list[list[str]]]:
     """Return what a budget allows at other priors: its columns, and a row for each prior.
 
     A budget for whether someone is in the data lets more be learned of a value, by who knows that.
+    Under a promise on average, what it limits stands beside what one output may tell.
     """
-    names = ["prior", "posterior"]
+    columns: dict[str, Callable[[Mapping[str, float]], float]] = {"prior": lambda row: row["prior"]}
+    sure = None
+    if choice.promise.on_average:
+        sure = _surely_after_one(choice)
+        after = "one_output" if sure is None else "one_output_surely"
+        columns["guess"] = lambda row: choice.right_guess_at(row["prior"])
+        columns[after] = lambda row: row["posterior"]
+    else:
+        columns["posterior"] = lambda row: row["posterior"]
     if choice.promise.about != "value":
-        names.append("known_in")
-    rows = [
-        row | {"known_in": choice.posterior_at(Prior(1.0, row["prior"]))} for row in choice.implied
+        columns["known_in"] = lambda row: choice.posterior_at(Prior(1.0, row["prior"]))
+    cells = [
+        [percent(value(row), "up", int(name != "prior")) for name, value in columns.items()]
+        for row in choice.implied
     ]
-    cells = [[percent(row[name], "up", int(name != "prior")) for name in names] for row in rows]
-    return [say(f"presenter.implied.{name}") for name in names], cells
+    return [say(f"presenter.implied.{name}", sure=sure) for name in columns], cells
 
 
 def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
@@ -192,18 +230,80 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
 def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
     """Return how accurate each statistic is, a line for each, and what that leaves out.
 
-    This is for the publisher, and says how to publish more; statements have `cut_lines` alone.
+    This is for the publisher, and says how to publish more until a release is made; statements
+    have `cut_lines` alone.
     """
     lines = [": ".join(filter(None, (row["statistic"], accuracy(row)))) for row in said["accuracy"]]
-    more = [say("presenter.cut.pay")] if said["cut"] is None else []
-    return [*lines, *cut_lines(said["cut"]), *more]
+    sized = any("assumed" in row or "interval_assumed" in row for row in said["accuracy"])
+    lines += [say("presenter.accuracy.counted")] if sized and said["cut"] != [] else []
+    return [*lines, *cut_lines(said), *_advice(said)]
 
 
-def cut_lines(cut: Sequence[Mapping[str, Any]] | None) -> list[str]:
-    """Return what intervals leave out, and how many units that concerns where it was paid for."""
+def _advice(said: Mapping[str, Any]) -> list[str]:
+    """Return how to publish what is cut, or how useful it will be; nothing after a release."""
+    if said.get("release_id") is not None:
+        return []
+    if said["cut"] is None:
+        return [say("presenter.cut.pay")]
+    asked = {row["name"] for row in said["cut"]}
+    widths = [row.get("half_width") for row in said["accuracy"] if row["statistic"] in asked]
+    most = max(filter(None, widths), default=None)
+    return [] if most is None else [say("presenter.cut.weigh", most=most)]
+
+
+def cut_lines(said: Mapping[str, Any]) -> list[str]:
+    """Return what intervals leave out, and how many units that concerns where it was paid for.
+
+    `said` is a dry run, a stored release, or anything else that has their `cut`.
+    """
+    bounds, cut = _bounds_in(said), said.get("cut")
+    found = [*left_out_lines(bounds), *([] if cut is None else map(cut_line, cut))]
     if cut is None:
-        return [say("presenter.cut.noise_alone"), say("presenter.cut.unpaid")]
-    return [say("presenter.cut.noise_alone"), *map(cut_line, cut)] if cut else []
+        found.append(_unpaid(bounds))
+    return [say("presenter.cut.noise_alone"), *found] if found else []
+
+
+def _bounds_in(said: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = (said.get("plan") or said).get("contributions", {})
+    return found
+
+
+def _unpaid(bounds: Mapping[str, Mapping[str, Any]]) -> str:
+    """Say in which statistics units lose rows or have values clipped: how many is not known."""
+    losing, clipping = (
+        quoted(name for name, one in bounds.items() if one.get(key))
+        for key in ("left_out", "clipped")
+    )
+    both = "_both" if losing and clipping else "_losing" if losing else "_clipping" * bool(clipping)
+    return say(f"presenter.cut.unpaid{both}", losing=losing, clipping=clipping)
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Return names in quotation marks, with commas between them."""
+    return ", ".join(f"“{name}”" for name in names)
+
+
+def left_out_lines(bounds: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return what limits leave out of statistics, by the bounds of each: those alike together.
+
+    They are the `contributions` of a dry run or of a stored release.
+    """
+    together: dict[str, list[str]] = {}
+    for name, one in bounds.items():
+        if (found := one.get("left_out")) is not None:
+            line = _left_out(found, one["groups"])
+            together.setdefault(line, []).append(name)
+    return [f"{quoted(names)}: {line}" for line, names in together.items()]
+
+
+def _left_out(found: Mapping[str, str], groups: int) -> str:
+    of, off = found["of"], say(f"presenter.left_out.off.{found['values']}")
+    line = say(f"presenter.left_out.{of}", groups=groups, off=off)
+    if of != "combinations":
+        uneven = groups > 1 and of != "units"
+        return f"{line} {say('presenter.left_out.uneven')}" if uneven else line
+    sums = "once" if groups == 1 else "again"
+    return f"{line} {say(f'presenter.left_out.{sums}', groups=groups)}"
 
 
 def cut_line(row: Mapping[str, Any]) -> str:
@@ -219,11 +319,13 @@ def cut_line(row: Mapping[str, Any]) -> str:
 
 def accuracy(row: Mapping[str, Any]) -> str:
     """Return how accurate one statistic will be, without its name."""
-    off = accuracy_text({name: value for name, value in row.items() if name != "only_bounds"})
+    later = ("only_bounds", "interval_ranks")
+    off = accuracy_text({name: value for name, value in row.items() if name not in later})
     how = "off" if "half_width" in row else "off_assumed"
     parts = [say(f"presenter.accuracy.{how}", off=off, interval=row["interval"])] if off else []
+    parts += filter(None, [reach_text(row)])
     if "only_bounds" in row:
-        parts.append(say("statements.accuracy.only_bounds", rows=row["only_bounds"]))
+        parts.append(only_bounds_text(row))
     if "lead_for_even_odds" in row:
         lead, units = row["lead_for_even_odds"], math.ceil(row["lead_in_units"])
         parts[-1:] = [
@@ -258,7 +360,8 @@ def standing_facts(
         unit=str(account.subject),
         adjacency=account.adjacency.value,
     )
-    used, most = spent_and_cap(account.spent, account.cap)
+    promised = account.promises.values()
+    used, most = spent_and_cap(account.spent, account.cap, promised)
     left = limit_text(account.remaining)
     if after is not None and after.cap is not None:  # as exactly as what it would leave needs
         _, most = spent_and_cap(after.spent, after.cap)
@@ -293,17 +396,16 @@ def refusal_facts(error: DiscreetError, account: Account | None, spent: Mapping[
         fits = say("presenter.refused.nothing_fits")
         if error.fits is not None:
             fits = amount_text(error.fits.guarantee.to_dict(), "down")
-        used, most = spent_and_cap(error.spent, error.cap)
+        told = error.needs.needed_beside(error.spent, error.cap)
         return [
-            (say("presenter.refused.needs"), spent_and_cap(error.needs, error.cap)[0]),
-            (say("presenter.refused.spent"), used),
-            (say("presenter.refused.cap"), most),
+            *((say(f"presenter.refused.{name}"), text) for name, text in told.items()),
             (say("presenter.account.left"), limit_text(error.left)),
             (say("presenter.refused.fits"), fits),
         ]
     if isinstance(error, BudgetExceeded) and account is not None:
+        figures = figures_apart(spent, *(one.to_dict("down") for one in account.promises.values()))
         return [
-            (say("presenter.refused.needs"), amount_text(spent, "up")),
+            (say("presenter.refused.needs"), amount_text(spent, "up", figures)),
             (say("presenter.refused.spent"), spent_text(account.spent)),
         ]
     return []

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from discreet.guarantees import Adjacency, amount, figures_apart
+from discreet.guarantees import Adjacency, amount, figures_added, figures_apart
 from discreet.promises import Counterfactual, Promise
 from discreet.rounding import FIGURES, decimal_down, decimal_up, number, percent
 from discreet.words import say
@@ -182,24 +182,66 @@ def flat(text: object) -> str:
 # -- what was promised, and what may be learned
 
 
-def promise_lines(promises: Sequence[Facts], *, plain: bool = False) -> list[str]:
-    """Return what was promised, a line each, with what became of it; in Markdown, or plain."""
+def own_promises(promises: Sequence[Facts]) -> list[Facts]:
+    """Return the promises that speak of a release: not those withdrawn before it was charged.
+
+    Of an account, those in force.
+    """
+    return [one for one in promises if one.get("covers", not one.get("withdrawn"))]
+
+
+def titled(name: str, promises: Sequence[Facts], purpose: str) -> str:
+    """Return the title of a statement by what it is: of what was promised, or may be learned."""
+    return say(f"{name}{'' if own_promises(promises) else '_without'}", purpose=purpose)
+
+
+def promise_lines(promises: Sequence[Facts], spent: str = "", *, plain: bool = False) -> list[str]:
+    """Return what was promised, a line each, with what became of it; in Markdown, or plain.
+
+    `spent` is what the account has spent by now, told where it is more than a promise allowed.
+
+    A promise that was withdrawn before the release was charged was never one of this release: it
+    is told last, as an earlier one. So it is of an account, which has those in force.
+    """
     written = str if plain else flat
     if not promises:
         return [say("statements.promise.none")]
-    lines = []
-    for one in promises:
-        gone, sentence = one.get("withdrawn"), written(one["sentence"])
-        line = sentence if plain else f"**{sentence}**"
+    own = own_promises(promises)
+    lines = [] if own else [say("statements.promise.none_now")]
+    for one in (*own, *(one for one in promises if one not in own)):
+        gone, line = one.get("withdrawn"), written(one["sentence"])
+        broken = one.get("kept") is False
+        told: dict[str, Any] = {"sentence": line}
+        line = line if plain else f"**{line}**"
         if gone:
-            reason, at = written(" ".join(str(gone["reason"]).split())), str(gone["at"])[:10]
-            line += " " + say("statements.promise.withdrawn", at=at, reason=reason)
-        elif one.get("kept") is False:
+            told |= {k: written(" ".join(str(gone[k]).split())) for k in ("approver", "reason")}
+            told["at"], kind = str(gone["at"])[:10], "_broken" * broken
+            beyond = [exceeded_text(one["limit"], spent)] if one.get("exceeded") else []
+            if one in own:
+                line = say("statements.promise.until", at=told["at"], sentence=line)
+                ended = say(f"statements.promise.withdrawn{kind}", **told)
+                line = " ".join([line, *beyond, ended])
+            else:
+                line = " ".join([say(f"statements.promise.earlier{kind}", **told), *beyond])
+        elif broken:
             line += " " + say("statements.promise.broken")
         lines.append(line)
     if sum("confidence" in one.get("keys", {}) for one in promises) > 1:
         lines.append(say("statements.promise.not_jointly"))
     return lines
+
+
+def exceeded_text(limit: Mapping[str, str], spent: str) -> str:
+    """Say that more is spent than a promise allowed that was withdrawn; how much, if that is said.
+
+    `limit` is in exact decimals, as an entry keeps it.
+    """
+    from discreet.ledger.amounts import Amount
+
+    if not spent:
+        return say("statements.promise.exceeded")
+    allowed = Amount.restored(limit).limit_text()
+    return say("statements.promise.exceeded_by", spent=spent, limit=allowed)
 
 
 def restored_lines(
@@ -268,9 +310,23 @@ def promises_in(promises: Sequence[Facts], adjacency: str) -> list[Promise]:
     return [read_promise(one["keys"], where) for one in promises if not one.get("withdrawn")]
 
 
+def sensitive_lines(
+    promises: Sequence[Facts], adjacency: str, sensitive: object = None
+) -> list[str]:
+    """Say which value is meant, if a promise is about one and nothing says which are sensitive."""
+    said = sensitive or any(one["keys"].get("basis") for one in promises)
+    about = {promise.about for promise in promises_in(promises, adjacency)}
+    return [] if said or about <= {"membership"} else [say("statements.promise.any_value")]
+
+
 def values_open(promises: Sequence[Promise]) -> bool:
     """Whether no promise in force covers a value of a unit known to be in the data."""
     return all(promise.values_open for promise in promises)
+
+
+def membership_open(promises: Sequence[Promise]) -> bool:
+    """Whether no promise in force covers whether a unit is in the data."""
+    return all(promise.membership_open for promise in promises)
 
 
 def learned_table(facts: Facts) -> Table:
@@ -290,7 +346,14 @@ def learned_lines(facts: Facts | None) -> list[str]:
     """Return the table as Markdown, with how often it holds below it."""
     if facts is None:
         return [say("statements.learned.nothing")]
-    return [*learned_table(facts).markdown(), "", flat(probability_text(facts))]
+    lines = [*learned_table(facts).markdown(), "", flat(probability_text(facts))]
+    return lines + [line for told in guess_lines(facts) for line in ("", told)]
+
+
+def guess_lines(facts: Facts) -> list[str]:
+    """Return what the last column of the table means, a guess on average; a line, or none."""
+    there = any(row["guess"] is not None for row in facts["rows"])
+    return [say("statements.learned.guess_told")] * there
 
 
 def joining_table(beliefs: Sequence[Facts]) -> Table | None:
@@ -320,9 +383,23 @@ def probability_text(facts: Facts) -> str:
 # -- every fact that is said in one line
 
 
-def stated_amount(said: Facts, cap: Facts | None = None) -> str:
-    """Return what was spent; rounded up, in figures that do not pass a cap that it is within."""
-    return amount(said, "up", say("statements.nothing"), figures_apart(said, cap or {}))
+def stated_amount(said: Facts, *limits: Facts) -> str:
+    """Return what was spent; rounded up, in figures that pass no limit that it is within."""
+    return amount(said, "up", say("statements.nothing"), figures_apart(said, *limits))
+
+
+def promised_limits(promises: Iterable[Facts]) -> list[dict[str, float]]:
+    """Return the limits of promises as numbers; facts have them as exact decimals."""
+    return [
+        {name: float(x) for name, x in one["limit"].items() if x is not None}
+        for one in promises
+        if one.get("limit")
+    ]
+
+
+def limits_in(facts: Facts) -> list[Facts]:
+    """Return what limits spending, by the facts of a statement: the cap, and each promise."""
+    return [facts["spending"].get("cap") or {}, *promised_limits(facts.get("promises", ()))]
 
 
 def stated_limit(said: Facts, figures: int = FIGURES) -> str:
@@ -336,29 +413,31 @@ def lines_of(facts: Facts) -> dict[str, str]:
     """Return every fact that is said in one line, by the name of its label."""
     spending, unit, model = facts["spending"], facts["unit"], facts["model"]
     composition, risk = facts["composition"], facts["risk"]
-    cap = spending["cap"]
+    cap, limits = spending["cap"], limits_in(facts)
     lines = {
         "account": facts["identity"]["account"],
         "variant": facts["guarantee"]["variant"],
         "unit": _unit(unit),
         "neighbours": unit["neighbours"],
         "model": f"{model['name']}. {model['trust']}",
-        "now": stated_amount(spending["account_now"], cap),
-        "cap": stated_limit(cap, figures_apart(spending["account_now"], cap)),
+        "now": stated_amount(spending["account_now"], *limits),
+        "cap": stated_limit(
+            cap, figures_added(spending["account_now"], spending["remaining"], cap)
+        ),
         "remaining": stated_limit(spending["remaining"]),
         "composition": f"{composition['rule']} {composition.get('within', '')}".strip(),
         "head": f"`{spending['head']}`",
-        "as_of": f"{spending['as_of'][:19]}Z",
+        "as_of": moment(spending["as_of"]),
     }
     if risk is not None:
         sure = all(row["holds_with"] == 1 for row in risk["beliefs"])
         lines["adversary"] = say(f"statement.limits.adversary_{'weak' if sure else 'strong'}")
         if risk["beyond"] is not None:
             lines["beyond"] = _beyond(risk["beyond"])
-    return lines if "history" in facts else lines | _release_lines(facts, cap)
+    return lines if "history" in facts else lines | _release_lines(facts, limits)
 
 
-def _release_lines(facts: Facts, cap: Facts) -> dict[str, str]:
+def _release_lines(facts: Facts, limits: Sequence[Facts]) -> dict[str, str]:
     """The lines that are about one release."""
     identity, spending, missing = facts["identity"], facts["spending"], say("statements.not_stated")
     return {
@@ -368,18 +447,23 @@ def _release_lines(facts: Facts, cap: Facts) -> dict[str, str]:
         "curators": ", ".join(identity["curators"]) or missing,
         "region": identity["region"] or missing,
         "product": identity["product"],
-        "parameters": stated_amount(facts["guarantee"], cap),
+        "parameters": stated_amount(facts["guarantee"], *limits),
         "bounds": _bounds(facts["contribution_bounds"]),
         "domain": facts["data_domain"],
         "invariants": facts["invariants"],
-        "this": stated_amount(spending["this"], cap),
-        "then": stated_amount(spending["account_then"], cap),
+        "this": stated_amount(spending["this"], *limits),
+        "then": stated_amount(spending["account_then"], *limits),
         "entry": f"{spending['entry']['seq']}, `{spending['entry']['hash']}`",
         "before": facts["processing"]["before"],
         "after": facts["processing"]["after"],
         "library": _library(facts["library"]),
         "floats": facts["floating_point"],
     }
+
+
+def moment(at: str) -> str:
+    """Return when an entry was written, to the second: entries of one day are told apart."""
+    return f"{at[:10]} {at[11:19]} UTC"
 
 
 def _unit(unit: Facts) -> str:
@@ -438,21 +522,25 @@ def tables_of(facts: Facts) -> dict[str, Table]:
 
 def _releases(facts: Facts) -> Table:
     """Everything charged: releases, with what became of them, plans, and what others made."""
-    history, cap = facts["history"], facts["spending"]["cap"]
+    history, limits = facts["history"], limits_in(facts)
     stored = {row["release_id"] for row in history if row["kind"] == "commit"}
-    rows = []
+    rows, made = [], dict[str, str]()
     for row in history:
+        if row["kind"] == "promise":
+            made[row["promise_id"]] = str(row["entry"])
         if row["kind"] not in ("reserve", "slot", "charge", "plan"):
             continue
         plan = row.get("plan_id")
         name, output = row.get("release_id") or plan, "–"
         if row["kind"] in ("reserve", "slot"):
             output = say(f"statements.history.{'stored' if name in stored else 'lost'}")
-        cost = stated_amount(row["cost"], cap) if "cost" in row else "–"
+        cost = stated_amount(row["cost"], *limits) if "cost" in row else "–"
         kind = say(f"statements.history.{row['kind']}", slot=row.get("slot"), plan_id=plan)
-        told = (row["entry"], row["at"][:10], name, kind, row["purpose"], cost, output)
-        rows.append([*map(str, told), stated_amount(row["spent"], cap)])
-    columns = ("number", "at", "release", "kind", "purpose", "cost", "output", "spent")
+        under = ", ".join(made[one] for one in row["promises"])
+        under = under or say("statements.history.no_promise")
+        told = (row["entry"], moment(row["at"]), name, kind, row["purpose"], cost, output, under)
+        rows.append([*map(str, told), stated_amount(row["spent"], *limits)])
+    columns = ("number", "at", "release", "kind", "purpose", "cost", "output", "under", "spent")
     return Table.of(columns, rows)
 
 
@@ -468,7 +556,7 @@ def _decisions(facts: Facts) -> Table:
             values = {"sentence": sentences.get(row.get("promise_id"))}
             values |= {"add": stated_limit(row["add"])} if "add" in row else {}
             what = say(f"statements.history.{row['kind']}", **values)
-            told = (row["entry"], row["at"][:10], what, row.get("approver"), row.get("reason"))
+            told = (row["entry"], moment(row["at"]), what, row.get("approver"), row.get("reason"))
             rows.append(["–" if cell is None else str(cell) for cell in told])
     return Table.of(("number", "at", "what", "approver", "reason"), rows)
 
@@ -496,27 +584,45 @@ def accuracy_text(row: Facts) -> str:
     if "ranks" in row:
         name = "tied" if "ties" in row else "ranks"
         off = say(f"statements.accuracy.{name}", ranks=number(row["ranks"], "up"))
-        if "interval_ranks" not in row:
-            return off
-        reach = number(row["interval_ranks"], "up", 3)
-        sizes = row["interval_assumed"]
-        shares = [_rank_share(size) for size in sizes if size["rank_share"] < 1]
-        if all_of := [size["rows"] for size in sizes if size["rank_share"] >= 1]:
-            shares.append(say("statements.accuracy.tells_nothing", rows=max(all_of)))
-        said = say("statements.accuracy.reach", ranks=reach, shares="; ".join(shares))
-        return f"{off}; {said}"
+        return "; ".join(filter(None, (off, reach_text(row))))
     found = []
     for size in row.get("assumed", ()):
         if "half_width" in size:
             width = number(size["half_width"], "up", 3)
-            found.append(say("statements.accuracy.assumed", width=width, rows=size["rows"]))
+            if "of_value" in size:
+                share = percent(size["of_value"], "up", 1)
+                width = say("statements.accuracy.plus", width=width, share=share)
+            group = group_text(row, size[row.get("by", "rows")])
+            found.append(say("statements.accuracy.assumed", width=width, group=group))
         else:
             found.append(_rank_share(size))
     if found and "worst_case" in row:
         found[-1] = say("statements.accuracy.worst_case", off=found[-1])
     if "only_bounds" in row:
-        found.append(say("statements.accuracy.only_bounds", rows=row["only_bounds"]))
+        found.append(only_bounds_text(row))
     return "; ".join(found)
+
+
+def reach_text(row: Facts) -> str:
+    """How far the interval of a quantile reaches; nothing of other statistics."""
+    if "interval_ranks" not in row:
+        return ""
+    reach, sizes = number(row["interval_ranks"], "up", 3), row["interval_assumed"]
+    shares = [_rank_share(size) for size in sizes if size["rank_share"] < 1]
+    if all_of := [size["rows"] for size in sizes if size["rank_share"] >= 1]:
+        shares.append(say("statements.accuracy.tells_nothing", rows=max(all_of)))
+    return say("statements.accuracy.reach", ranks=reach, shares="; ".join(shares))
+
+
+def only_bounds_text(row: Facts) -> str:
+    """In which groups nothing is known, as far as sizes were tried."""
+    return say("statements.accuracy.only_bounds", group=group_text(row, row["only_bounds"]))
+
+
+def group_text(row: Facts, size: float) -> str:
+    """Groups of a size, which is what `by` says: rows, unless it says otherwise."""
+    by = row.get("by", "rows")
+    return say(f"statements.accuracy.of_{by}", **{by: size})
 
 
 def _rank_share(size: Facts) -> str:
