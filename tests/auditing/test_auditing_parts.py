@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from typer.testing import CliRunner
 
-from discreet.auditing import Audit, audit, probe
+from discreet.auditing import Audit, audit, checks, probe
 from discreet.auditing.claims import Claim, Shown
 from discreet.auditing.events import (
     Event,
@@ -235,6 +235,20 @@ class TestRaisedPlan:
         plan = raised(load(spec(budget=None, **promised)), 2.0)
         assert plan.pricing.charges == (PureDP(2.0),)
         assert plan.spec.promised() is None  # else the release of the audit would break it
+
+    @pytest.mark.parametrize(
+        "protect",
+        [
+            {"unit": "person", "column": "person", "rows": 2, "name": "one aircraft"},
+            {"unit": "record", "name": "one respondent", "adjacency": "replace"},
+        ],
+    )
+    def test_it_is_charged_for_a_unit_with_a_name_of_its_own(self, protect: dict[str, Any]) -> None:
+        """The account of the audit was opened without the name, and refused the release."""
+        asked = load(spec(protect=protect))
+        plan, columns = raised(asked, 2.0), columns_of(asked)
+        made = neighbours(plan, columns)
+        assert checks.charge(plan, made.data["whole person"], columns).passed
 
     def test_mechanism_and_shares_stay(self) -> None:
         asked = load(

@@ -94,3 +94,12 @@ def test_bad_distances():
         distances([1, 2, 3], [1, 2], cells)
     with pytest.raises(InputError, match="nothing to compare"):
         distances([1, 2], [0, 0], cells)
+
+
+def test_levels_may_be_written_as_numbers() -> None:
+    """As in a spec; a number where a text or a list was expected was a TypeError."""
+    cells = Cells.of({"female": [0, 1], "age": [1, 2, 3]})
+    assert cells.select({"female": 1}).tolist() == cells.select({"female": "1"}).tolist()
+    assert cells.select({"age": [1, "2"]}).tolist() == [0, 1, 3, 4]
+    with pytest.raises(InputError, match="has no level '4'"):
+        cells.select({"age": 4})

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
-    from discreet.auditing.attackers import ATTACKERS
-    from discreet.auditing.attacks import Attack, attack
-    from discreet.auditing.auditing import Audit, audit
-    from discreet.auditing.events import BeliefCheck, Probe, probe
+    from discreet.auditing.attackers import ATTACKERS as ATTACKERS
+    from discreet.auditing.attacks import Attack as Attack, attack as attack
+    from discreet.auditing.auditing import Audit as Audit, audit as audit
+    from discreet.auditing.events import BeliefCheck as BeliefCheck, Probe as Probe, probe as probe
 
 _FILES = {
     "attackers": "ATTACKERS",

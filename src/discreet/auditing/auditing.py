@@ -220,6 +220,8 @@ def audit(
     asked, whole = told.as_shaped(), told.sample is None
     plan, columns = raised(asked, float(epsilon)), columns_of(asked)
     made = neighbours(plan, columns)
+    # First, since it takes the way of a release, and whatever refuses it would lose the trials.
+    charged = checks.charge(plan, made.data["whole person"], columns)
     released = Releases(plan, columns, made.data, draws, progress)
     try:
         training = {
@@ -237,7 +239,7 @@ def audit(
         found = (
             checks.sensitivity(plan, made, columns, max(1, draws - 1)),
             checks.cells(plan, released.shapes),
-            checks.charge(plan, made.data["whole person"], columns),
+            charged,
             checks.support(plan),
             checks.fresh(seen, failure_probability / (4 if whole else 8)),
             *(() if whole else (checks.sample(told, failure_probability / 8),)),

@@ -37,7 +37,8 @@ from discreet.releases.pricing import Priced
 from discreet.releases.rows import sampled
 from discreet.releases.source import Source
 from discreet.releases.spec import Spec
-from discreet.releases.statistics.base import DRAWN, Noisy
+from discreet.releases.statistics.base import DRAWN
+from discreet.releases.statistics.values import Noisy
 from discreet.rounding import up
 from discreet.words import say
 
@@ -223,8 +224,7 @@ def charge(plan: Plan, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, 
         rule = "zcdp" if "concentrated" in kinds else "basic" if "approximate" in kinds else "pure"
         book.open_account(
             spec.account,
-            unit=spec.protect.unit,
-            adjacency=spec.protect.adjacency,
+            **spec.protect.terms,
             filter=rule,
             approver="audit",
             reason=say("auditing.ledger_reason"),

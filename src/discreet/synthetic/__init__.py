@@ -19,25 +19,41 @@ from typing import TYPE_CHECKING
 from discreet.lazily import found_in
 
 if TYPE_CHECKING:
-    from discreet.synthetic.assessment import Assessment, Region, Search, assess_counts, search
-    from discreet.synthetic.cells import Cells, Distances, distances
-    from discreet.synthetic.files import SyntheticFile, read
-    from discreet.synthetic.law import Posterior, Synthesizer, posterior, prior_weight, utility
+    from discreet.synthetic.assessment import (
+        Assessment as Assessment,
+        Region as Region,
+        Search as Search,
+        assess_counts as assess_counts,
+        search as search,
+    )
+    from discreet.synthetic.cells import (
+        Cells as Cells,
+        Distances as Distances,
+        distances as distances,
+    )
+    from discreet.synthetic.files import SyntheticFile as SyntheticFile, read as read
+    from discreet.synthetic.law import (
+        Posterior as Posterior,
+        Synthesizer as Synthesizer,
+        posterior as posterior,
+        prior_weight as prior_weight,
+        utility as utility,
+    )
     from discreet.synthetic.pipeline import (
-        ExpectedRisk,
-        Synthesis,
-        assess,
-        expected_risk,
-        synthesize,
+        ExpectedRisk as ExpectedRisk,
+        Synthesis as Synthesis,
+        assess as assess,
+        expected_risk as expected_risk,
+        synthesize as synthesize,
     )
     from discreet.synthetic.records import (
-        Intruder,
-        Linkage,
-        RecordRisk,
-        expected_risk_increase,
-        linkage,
-        risk,
-        worst_case,
+        Intruder as Intruder,
+        Linkage as Linkage,
+        RecordRisk as RecordRisk,
+        expected_risk_increase as expected_risk_increase,
+        linkage as linkage,
+        risk as risk,
+        worst_case as worst_case,
     )
 
 _FILES = {

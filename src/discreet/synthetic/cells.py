@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST_CELLS = 5_000_000
 _MOST_WEIGHT = 1_000_000
 
-Impossible = Mapping[str, str | Sequence[str]]
+Impossible = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -92,7 +92,7 @@ class Cells:
         at = np.unravel_index(int(self.possible[cell]), self.shape)
         return {c: self.levels[c][int(i)] for c, i in zip(self.levels, at, strict=True)}
 
-    def select(self, where: Mapping[str, str | Sequence[str]]) -> NDArray[np.int64]:
+    def select(self, where: Mapping[str, Any]) -> NDArray[np.int64]:
         """Return the numbers of the cells that have these levels."""
         chosen = np.zeros(self.shape, dtype=bool)
         chosen[_places(where, self.levels)] = True
@@ -170,8 +170,9 @@ def _places(where: Impossible, named: Mapping[str, tuple[str, ...]]) -> Any:
             raise InputError("synthetic.unknown_column", column=str(column), columns=columns)
     chosen = []
     for column, levels in named.items():
-        wanted = where.get(column, levels)
-        wanted = [str(v) for v in ([wanted] if isinstance(wanted, str) else wanted)]
+        given = where.get(column, levels)
+        one = isinstance(given, str) or not isinstance(given, Iterable)
+        wanted = [str(v) for v in ([given] if one else given)]
         for level in wanted:
             if level not in levels:
                 raise InputError("synthetic.unknown_level", column=column, level=level)

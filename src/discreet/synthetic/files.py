@@ -171,7 +171,7 @@ class SyntheticFile:
 
     def share(
         self,
-        where: Mapping[str, str | Sequence[str]],
+        where: Mapping[str, Any],
         *,
         n: int | None = None,
         prior: tuple[float, float] = JEFFREYS,

@@ -29,7 +29,7 @@ from discreet.numerics import double_above
 from discreet.promises import delta_in
 from discreet.rounding import FIGURES, number, percent
 from discreet.statements import PRIORS, compared_lines, learned_lines, promise_lines
-from discreet.statements.tables import flat
+from discreet.statements.tables import flat, stated_amount, titled
 from discreet.synthetic import files
 from discreet.synthetic.assessment import Assessment, Region, Search, assess_counts, search
 from discreet.synthetic.cells import Cells
@@ -180,7 +180,7 @@ def synthesize(
         files.check_columns(engine, asked)
         written = () if data is not None else as_written(asked.source)
         if dry_run or say is not None:
-            seen = wanted.outlook()
+            seen = wanted.outlook(confirm if dry_run else True)
             more: dict[str, Any] = {"outlook": seen, "written": written}
             dry = Synthesis(None, law, charge, cells, asked.n, spent, seen.remaining, (), **more)
             if dry_run or say is None:
@@ -463,8 +463,9 @@ def _statement(
     copies = "" if law.copies == 1 else say("synthetic.statement.copies", copies=law.copies)
     made = {"records": law.n_synthetic, "copies": copies, "cells": cells.size}
     columns = flat(", ".join(cells.columns))
+    bound = facts["promises"] if promised else ()
     lines = [
-        say("synthetic.statement.title", purpose=flat(spec.purpose)),
+        titled("synthetic.statement.title", bound, flat(spec.purpose)),
         say("synthetic.statement.records", columns=columns, alpha=float(law.alpha), **made),
         _blur(law.prior_share(spec.n)),
     ]
@@ -475,7 +476,7 @@ def _statement(
             "adjacency": spec.protect.adjacency,
         }
         lines += [
-            *promise_lines(facts["promises"]),
+            *promise_lines(facts["promises"], stated_amount(facts["account_spent"])),
             *map(flat, compared_lines(facts["promises"], facts["learned"])),
             say("synthetic.statement.guarantee", unit=one, **budget),
             say("synthetic.statement.learned"),

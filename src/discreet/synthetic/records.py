@@ -372,7 +372,9 @@ def expected_risk_increase(
 ) -> float:
     """Return how much the posterior of a record's true value rises over its prior, on average.
 
-    A fall counts as 0: it is E[max(R − w, 0)]. `prior` is w, the intruder's probability for the
+    A fall counts as 0: it is E[max(R − w, 0)]. The number of yes is Binomial(n, p0), and the record
+    says yes, or no where none says yes: for the risk of one that says no, take 1 − p0 and turn
+    `weights` round. `prior` is w, the intruder's probability for the
     true value, whichever it is; `n_synthetic` is n if it is left out; `weights` are the relative
     blur of no and of yes, and `records` the most that one unit may have. M&R, Table 1:
 
