@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import typing
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ VERBS = {
         "Release | Preview | Repeat",
     ),
     "report": ("discreet.report('id')", "Report"),
-    "release_report": ("discreet.Release.report", "def (self: Release, *, note:"),
+    "release_report": ("discreet.Release.report", "def (self: Made, *, note:"),
     "summarize": (
         "discreet.summarize('d.csv', {}, account='a', protect={}, ledger='l')",
         "Summary | Preview",
@@ -149,3 +150,46 @@ def test_one_release_that_is_no_list_is_told_how_to_be_one() -> None:
             discreet.compose(wrong)  # type: ignore[arg-type]
     with pytest.raises(DiscreetError, match="tuple is neither a guarantee"):
         discreet.compose([(discreet.PureDP(0.1), 2, 3)])  # type: ignore[list-item]
+
+
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
+IMPORT = re.compile(r"^(?:>>> )?((?:from discreet[\w.]* import|import discreet\b)[^;#`\n]*)", re.M)
+
+
+def _imports_shown() -> list[str]:
+    """Return every import of ours that the documentation shows, as it is written there."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    blocks = [
+        block
+        for page in pages
+        for block in re.findall(
+            r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S
+        )
+    ]
+    return sorted({found.strip() for block in blocks for found in IMPORT.findall(block)})
+
+
+def test_imports_that_the_documentation_shows_pass_a_strict_type_checker(tmp_path: Path) -> None:
+    """A user's mypy has none of our settings: what a package only imports is not exported."""
+    shown = _imports_shown()
+    assert "from discreet.ledger import Ledger" in shown
+    rooms = sorted(path.parent.name for path in SOURCE.glob("*/__init__.py"))
+    lazily = [
+        f"from discreet.{room} import {', '.join(names)}"
+        for room in rooms
+        if "found_in" in (SOURCE / room / "__init__.py").read_text(encoding="utf-8")
+        for names in [import_module(f"discreet.{room}").__all__]
+    ]
+    assert len(lazily) > 5
+    program = tmp_path / "mine.py"
+    tried = [f"def f{place}() -> None:\n    {line}" for place, line in enumerate([*shown, *lazily])]
+    program.write_text("\n".join(tried) + "\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", f"--cache-dir={ROOT / '.mypy_cache' / 'users'}",
+         "--strict", "--follow-imports=silent", "--config-file=", str(program)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(SOURCE.parent)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout

@@ -35,7 +35,31 @@ def test_a_value_without_being_in_the_data_is_told_what_to_add() -> None:
     app.command()(explain)
     refused = CliRunner().invoke(app, ["--epsilon", "1", "--q", "0.3"]).exception
     assert isinstance(refused, InputError)
-    assert "--p 1 --q 0.3" in refused.on_the_command_line
+    assert "Give --about value --prior 0.3, which is --p 1 --q 0.3" in refused.on_the_command_line
+
+
+def test_the_first_sentence_on_a_value_says_that_being_in_is_known() -> None:
+    """The bound is for someone who is known to be in; where everyone is, that goes without."""
+    app = typer.Typer()
+    app.command()(explain)
+    flags = ["--epsilon", "0.5", "--about", "value", "--prior", "0.1"]
+    for audience in ("public", "technical", "regulator"):
+        told = CliRunner().invoke(app, [*flags, "--audience", audience]).stdout
+        assert "that one person, known to be in the data, has the sensitive value" in told
+        worst = [line for line in told.splitlines() if "Over all priors" in line]
+        assert not worst  # at that prior of the value alone
+    told = CliRunner().invoke(app, [*flags, "--audience", "technical"]).stdout
+    assert "At this prior of the value, the ratio is worst at" in told
+    assert "p = 1, if q stays 0.1" in told
+    told = CliRunner().invoke(
+        app, ["--epsilon", "0.5", "--prior", "0.1", "--audience", "technical"]
+    )
+    assert "Over all priors the ratio is worst at p = 0" in told.stdout
+    told = CliRunner().invoke(app, [*flags, "--adjacency", "replace"]).stdout
+    assert "that one person has the sensitive value" in told
+    both = ["--epsilon", "0.5", "--p", "0.5", "--q", "0.1"]
+    told = CliRunner().invoke(app, both).stdout
+    assert "that one person is in the data and has the sensitive value" in told
 
 
 def test_what_is_guessed_can_be_said_as_in_a_promise() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,48 @@ def test_a_refused_dry_run_says_so_once(capsys, spec):
     assert refused == {"exit_code": code} | json.loads(out)["error"]
     assert refused["code"] == "over-budget"
     assert "discreet ledger grant" in refused["next"]
+
+
+def test_what_cannot_be_spent_is_one_figure_and_shows_no_accuracy(capsys, spec):
+    """It said to spend 0.952009 where 0.952008 was allowed, and how exact that would be."""
+    said = yaml.safe_load(spec.read_text()) | {"account": "promised"}
+    del said["budget"]
+    spec.write_text(yaml.safe_dump(said))
+    of = ["--ledger", f"sqlite:///{spec.parent / 'ledger.db'}", "--account", "promised"]
+    asked = ["--posterior", "0.12", "--prior", "0.05", "--approver", "a", "--reason", "b"]
+    assert not _run(capsys, ["ledger", "open", *of, *asked])[0]
+    whole = _run(capsys, ["release", str(spec), "--dry-run"])[1]
+    assert "Accuracy:" in whole
+    assert not _run(capsys, ["ledger", "charge", *of, "--epsilon", "0.6", "--purpose", "x"])[0]
+    code, out, err = _run(capsys, ["release", str(spec), "--dry-run"])
+    assert code == 3
+    assert "Accuracy:" not in out
+    assert "not so much is left" in out
+    would = re.search(r"Would spend (ε = [0-9.]+); remaining now: ε = 0\.352008\.", out)
+    needs = re.search(r"It allows (ε = [0-9.]+) for .* this needs (ε = [0-9.]+);", err)
+    assert would is not None
+    assert needs is not None
+    assert {would[1], needs[1], needs[2]} == {would[1]}
+    assert "a single charge of ε = 0.352008 would fit" in err
+
+
+def test_what_is_spent_to_the_end_of_a_promise_is_one_figure_everywhere(capsys, spec):
+    """It was 0.405466 where the release was made, and 0.40546510810816 in the ledger's list."""
+    said = yaml.safe_load(spec.read_text()) | {"promise": {"ratio": 1.5, "about": "membership"}}
+    del said["budget"]
+    spec.write_text(yaml.safe_dump(said))  # its limit is below the cap of the account
+    of = ["--ledger", f"sqlite:///{spec.parent / 'ledger.db'}", "--account", "people"]
+    told = [_run(capsys, ["release", str(spec), *more])[1] for more in (["--dry-run"], ["--yes"])]
+    told.append(_run(capsys, ["ledger", "show", *of])[1])
+    told.append(_run(capsys, ["release", str(spec), "--dry-run"])[2])
+    [written] = spec.parent.glob("out/*/statement.md")
+    told.append(written.read_text())
+    reported = ["report", written.parent.name, "--output", str(spec.parent / "out"), "--json"]
+    folder = written.parent / "report"
+    assert not _run(capsys, reported)[0]
+    told += [(folder / name).read_text() for name in ("report.html", "statement.md")]
+    for text in told:
+        assert set(re.findall(r"\b0\.4054\d*", text)) == {"0.40546510810816"}
 
 
 def test_an_error_after_the_charge_says_what_stays_spent(capsys, spec, monkeypatch):

@@ -157,7 +157,10 @@ def test_every_key_is_on_the_page(
     opened = run("ledger", "open", *made_of, "--ratio", "3", *OPENED[-4:])
     assert inner("ledger", "promises") == set(opened["promises"][0])
     gone = ["--promise", opened["promises"][0]["id"], "--approver", "a", "--reason", "b"]
-    assert run("ledger", "withdraw", *made_of, *gone)["promises"] == []
+    ended = run("ledger", "withdraw", *made_of, *gone)
+    assert ended["promises"] == []
+    (told,) = ended["withdrawn"]
+    assert inner("ledger", "withdrawn") == {*told, *told["withdrawn"]}
     (folder / "columns.yaml").write_text("age: {bounds: [0, 120]}\n")
     (folder / "aged.csv").write_text("patient_id,age\n1,30\n2,40\n")
     of = ["--columns", "columns.yaml", "--unit-column", "patient_id", "--rows", "1"]

@@ -56,7 +56,20 @@ def forked(
     Those are the same share of the work whatever else the machine does. The child is ended after
     `seconds`, of the clock. What draws charts cannot run in it: their library keeps
     threads, which a fork leaves behind.
+
+    A child that did not end, of a process with threads, is tried once more: what a thread had
+    locked when it forked stays locked in the child. Work that hangs by itself hangs again, or in
+    the campaigns, whose processes have no threads.
     """
+    ended = _forked(work, signal_after, seconds)
+    if ended.code == -signal.SIGALRM and len(os.listdir("/proc/self/task")) > 1:
+        ended = _forked(work, signal_after, seconds)
+    return ended
+
+
+def _forked(
+    work: Callable[[], Any], signal_after: tuple[int, float] | None, seconds: float
+) -> Ended:
     receive, send = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads that the child never uses

@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -427,6 +428,27 @@ def test_a_signal_right_after_the_folder_was_made_leaves_nothing(
         opened(source, tmp_path.joinpath)
     assert len(made) == 1
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_child_that_hangs_is_tried_once_more_and_ended_in_the_end(tmp_path: Path) -> None:
+    """A lock that a thread of the parent held when it forked stays locked in the child."""
+
+    def work(hangs: int) -> str:
+        marks = len(list(tmp_path.iterdir()))
+        (tmp_path / str(marks)).touch()
+        if marks < hangs:
+            time.sleep(60)
+        return "done"
+
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert forked(lambda: work(1), seconds=1).result == "done"
+        assert forked(lambda: work(99), seconds=1).code == -signal.SIGALRM
+    finally:
+        done.set()
+        thread.join()
 
 
 def _main(*arguments: str) -> None:

@@ -14,6 +14,7 @@ from discreet.guarantees import ZCDP, PureDP
 from discreet.ledger import Ledger
 from discreet.promises import promise_in
 from discreet.web.ledger import pictures, sheet
+from discreet.words import say
 
 HTML = {"Accept": "text/html"}
 
@@ -29,6 +30,17 @@ def ledger(client: Any) -> Ledger:
     book.commit(str(entry.release_id), "f" * 64)
     book.reserve("visits", ZCDP(0.1), purpose="cut off", who="me", spec_hash="y")
     return book
+
+
+def test_a_promise_carried_along_is_not_taken_for_that_of_an_account(client: Any) -> None:
+    """It stood above an account that had promised something else, and nothing told them apart."""
+    promise = "tolerance: {posterior: 0.12, p: 0.05, about: membership, every_output: true}"
+    label = say("web.thread.carried")
+    for path, told in (("/ledger", True), ("/explain", False)):
+        page = client.get(path, params={"promise": promise}, headers=HTML).text
+        assert "more than 12 % sure" in page
+        assert (label in page) is told
+    assert label not in client.get("/ledger", headers=HTML).text
 
 
 def test_nothing_is_there_at_first_and_nothing_is_made(client: Any) -> None:

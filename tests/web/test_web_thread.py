@@ -11,6 +11,8 @@ import pytest
 
 from browsers import until
 from discreet.budgets import choose
+from discreet.budgets.keeping import rectangle
+from discreet.promises import promise_in
 from discreet.web.examples import begin, known
 from discreet.web.release.dry_run import look, read
 from discreet.web.release.spec_form import written
@@ -53,6 +55,11 @@ def test_a_promise_whose_budget_an_account_decides_goes_along(client: Any, path:
     if path in ("/series", "/explain"):
         assert 'name="confidence" value="95"' in text
         assert 'name="before" value="5"' in text
+    if path == "/explain":  # it began with ε = 1
+        (rho,) = re.findall(r'name="rho" value="([\d.]+)"', text)
+        most = rectangle(promise_in(thread.keys()), "zcdp", 0.0)["rho"]
+        assert most * (1 - 1e-3) < float(rho) <= most
+        assert re.search(r'<option value="concentrated"[^>]* selected>', text)
 
 
 def test_each_screen_begins_with_the_promise(client: Any) -> None:

@@ -1,8 +1,8 @@
 """Charts of promises: what is tolerated and allowed at every prior; what several of them cost.
 
 Notation. Across is belief before, pq; up is belief after: r*(p, q)·pq is tolerated, and under the
-budget the posterior stays below K&R Theorem 1's bound. The two curves touch at the adversary that
-binds.
+budget the posterior stays below K&R Theorem 1's bound; of a promise on average, the chance of a
+right guess stays below the trade-off curve's. The two curves touch at the adversary that binds.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def tolerated_data(choice: Choice, top: float = 1.0) -> dict[str, list[Row]]:
     for path, name in paths.items():
         add(allowed, f"a{name}", 0.0, 0.0)
         for prior in _priors(path, top, choice):
-            add(allowed, f"a{name}", prior.pq, choice.posterior_at(prior))
+            add(allowed, f"a{name}", prior.pq, choice.allowed_at(prior))
     return {"lines": lines, "points": single, "binding": _binding(choice)}
 
 
@@ -110,13 +110,14 @@ def _binding(choice: Choice) -> list[Row]:
     if not (p > 0 and q > 0) or math.isinf(choice.epsilon):
         return []
     prior, label = Prior(p, q), say("charts.binds")
-    return [{"before": prior.pq, "after": choice.posterior_at(prior), "label": label}]
+    return [{"before": prior.pq, "after": choice.allowed_at(prior), "label": label}]
 
 
 @lru_cache(maxsize=64)
-def _tolerated_shape(top: float, high: float) -> dict[str, Any]:
+def _tolerated_shape(top: float, high: float, *, average: bool) -> dict[str, Any]:
+    after = say(f"charts.belief.{'right_at_most' if average else 'at_most'}")
     x = alt.X("before:Q", title=say("charts.belief.before"), **share(top))
-    y = alt.Y("after:Q", title=say("charts.belief.at_most"), **share(high))
+    y = alt.Y("after:Q", title=after, **share(high))
     names = [say("charts.tolerated.tolerated"), say("charts.tolerated.allowed")]
     legend = alt.Legend(orient="top", symbolType="stroke", symbolStrokeWidth=3, symbolSize=400)
     key = {"title": None, "legend": legend}
@@ -149,7 +150,9 @@ def _tolerated_shape(top: float, high: float) -> dict[str, Any]:
 
 def tolerated_spec(choice: Choice, top: float = 1.0, high: float = 1.0) -> dict[str, Any]:
     """Return belief before and after, tolerated and allowed, as Vega-Lite."""
-    return drawn(_tolerated_shape(top, high), tolerated_data(choice, top))
+    return drawn(
+        _tolerated_shape(top, high, average=choice.promise.on_average), tolerated_data(choice, top)
+    )
 
 
 def tolerated(choice: Choice, top: float = 1.0, high: float = 1.0) -> Any:

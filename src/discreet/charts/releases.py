@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -32,12 +33,17 @@ from discreet.charts.style import (
     whole,
 )
 from discreet.laws.geometric import Geometric
+from discreet.statements.presenter import quoted
+from discreet.statements.tables import group_text
 from discreet.words import say
 
 if TYPE_CHECKING:
     from discreet.releases import Preview, Rehearsal
 
 _SHOWN, _MOST_ERRORS = 40, 150
+_GROUP = 1000
+"""The size of the groups for which an error is drawn that depends on it."""
+_MOST_NAMED, _NOTE_WIDTH = 10, 95
 # Side by side, the second name would be cut off on a phone; and everywhere, if it is long.
 _COLUMNS = alt.ExprRef("width < 360 ? 1 : 2")
 _BESIDE = 22
@@ -119,13 +125,41 @@ def relative_error_spec(widths: Mapping[str, float]) -> dict[str, Any]:
     return drawn(shape, {"errors": rows, "tenth": [{"y": 0.1}]})
 
 
+def _errors(lines: Sequence[Mapping[str, Any]]) -> tuple[list[Row], list[str]]:
+    """Return the errors that can be drawn, and the names of the others.
+
+    An error that depends on the size of a group is drawn for one size, which its name tells. What
+    is told in ranks or scores, or depends on the value itself, is no length on this axis.
+    """
+    rows: list[Row] = []
+    others: list[str] = []
+    for line in lines:
+        drawn = _error_of(line) if len(rows) < _MOST_ERRORS else None
+        if drawn is None:
+            others.append(str(line["statistic"]))
+        else:
+            rows.append(drawn | {"cells": line.get("cells", 1)})
+    return rows, others
+
+
+def _error_of(line: Mapping[str, Any]) -> Row | None:
+    """Return the error of one line, by itself or for a size; None where it is no such number."""
+    if line.get("half_width"):
+        return {"cell": line["statistic"], "off": line["half_width"]}
+    by = line.get("by", "rows")
+    sizes = [
+        one for one in line.get("assumed", ()) if one.get("half_width") and "of_value" not in one
+    ]
+    if not sizes:
+        return None
+    size = next((one for one in sizes if one[by] >= _GROUP), sizes[-1])
+    cell = say("charts.errors.sized", name=line["statistic"], group=group_text(line, size[by]))
+    return {"cell": cell, "off": size["half_width"]}
+
+
 def error_spec(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how far off each statistic or margin may be as Vega-Lite; `lines` as in a preview."""
-    rows = [
-        {"cell": line["statistic"], "off": line["half_width"], "cells": line.get("cells", 1)}
-        for line in lines
-        if line.get("half_width")
-    ][:_MOST_ERRORS]
+    rows, _ = _errors(lines)
     x = alt.X("off:Q", title=say("charts.errors.axis"))
     y = alt.Y("cell:N", title=None, sort=None, axis=alt.Axis(labelLimit=300))
     base = named("errors").encode(y=y, x=x)
@@ -138,11 +172,21 @@ def error_spec(lines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def error_chart(preview: Preview) -> Any:
-    """Draw how far off each statistic or margin of a release may be, before it is made."""
-    said = preview.to_dict()
-    chart = alt.Chart.from_dict(error_spec(said["accuracy"]) | {"width": 420})
-    interval = preview.plan.spec.interval
-    return styled(chart, say("charts.errors.title"), say("charts.errors.note", interval=interval))
+    """Draw how far off statistics and margins of a release may be, before it is made.
+
+    Below its title the picture names the statistics whose errors it cannot show.
+    """
+    lines = preview.to_dict()["accuracy"]
+    chart = alt.Chart.from_dict(error_spec(lines) | {"width": 420})
+    notes = [say("charts.errors.note", interval=preview.plan.spec.interval)]
+    told = {line["statistic"] for line in lines}
+    others = [*_errors(lines)[1], *(name for name in preview.plan.derived if name not in told)]
+    if others:
+        names = quoted(others[:_MOST_NAMED])
+        more = len(others) - _MOST_NAMED
+        names = say("charts.errors.and_more", names=names, more=more) if more > 0 else names
+        notes += wrap(say("charts.errors.others", statistics=names), _NOTE_WIDTH)
+    return styled(chart, say("charts.errors.title"), notes)
 
 
 @lru_cache(maxsize=128)
@@ -231,7 +275,8 @@ def account_chart(rows: Sequence[Mapping[str, Any]], *, sign: str, cap: float | 
         "x": alt.X("entry:O", title=say("charts.account.entry"), axis=alt.Axis(labelAngle=0)),
         "y": alt.Y("spent:Q", title=say("charts.account.spent", sign=sign), scale=scale),
     }
-    colour = apart(alt.Color, "kind", coloured(kinds), title=None, legend=alt.Legend(**ABOVE))
+    there = kinds if any(row["this"] for row in rows) else kinds[:1]
+    colour = apart(alt.Color, "kind", coloured(there), title=None, legend=alt.Legend(**ABOVE))
     bars = base.mark_bar(size=26).encode(color=colour, **at)
     layers = [bars, base.mark_text(dy=-7, color=INK).encode(text="label:N", **at)]
     if cap is not None:

@@ -143,7 +143,7 @@ def _lines(choice: Choice) -> list[str]:
     import math
 
     from discreet.guarantees import Adjacency
-    from discreet.rounding import decimal_up, number, percent
+    from discreet.rounding import decimal_up, exact_text, number
     from discreet.statements.presenter import budget_text, decided_by, implied_table
     from discreet.statements.tables import compared
 
@@ -169,7 +169,7 @@ def _lines(choice: Choice) -> list[str]:
     if choice.confidence is not None:
         rows.append(["sided", say(f"cli.sided.{choice.promise.sided}")])
     kind = "noise_local" if guarantee.adjacency is Adjacency.LOCAL else "noise"
-    exact = percent(noise["prob_exact"], "down")
+    exact = exact_text(noise["prob_exact"])
     rows.append(["noise", say(f"cli.choose.{kind}", exact=exact, **noise)])
     for reading in choice.readings:
         if reading.reading != (choice.promise.surety and choice.promise.surety.reading):
@@ -223,6 +223,7 @@ def cost(
 
 
 def _cost_lines(found: Costs) -> list[str]:
+    from discreet.rounding import exact_text
     from discreet.statements.presenter import budget_text, chance_text
 
     names = [ascii_uppercase[i] if len(found) <= 26 else str(i + 1) for i in range(len(found))]
@@ -236,7 +237,7 @@ def _cost_lines(found: Costs) -> list[str]:
         errors = one.errors
         count = errors["count"]
         row = [name, budget_text(one.epsilon), f"{count['rmse']:.3f}", f"{count['within_95']:,}"]
-        row += [chance_text(count["prob_exact"])]
+        row += [exact_text(count["prob_exact"])]
         row += [f"{errors['rate']['within_95']:.3g}"] if rated else []
         rows.append(row + [f"{one['all_within_95']:,}" for one in errors["tables"]])
     lines = [
@@ -244,7 +245,8 @@ def _cost_lines(found: Costs) -> list[str]:
         for name, one in zip(names, found, strict=True)
     ]
     lines += ["", *table(rows, header)]
-    lines += ["", found.unlike] if found.unlike else []
+    for note in filter(None, (found.unlike, found.no_gain)):
+        lines += ["", note]
     if not found[0].switch:
         return lines
     chances = []

@@ -174,6 +174,7 @@ def _lines(belief: Any, text: str, parts: dict[str, float] | None = None) -> lis
     from discreet.statements.presenter import assumption_rows
 
     rows = []
+    at = "" if belief.value_prior is None else f", if q stays {belief.value_prior:g}"
     if belief.posterior is not None:
         rows.append(["posterior", *_pair(belief.posterior, 4)])
     rows.append(["posterior / prior", *_pair(belief.ratio, 4)])
@@ -187,8 +188,8 @@ def _lines(belief: Any, text: str, parts: dict[str, float] | None = None) -> lis
             *([["sided", say(f"cli.sided.{belief.sided}")]] if belief.holds_with < 1 else []),
             ["strength", belief.strength],
             ["by", belief.method],
-            ["worst prior, ratio", f"p = {belief.worst_ratio.p:.4g}"],
-            ["worst prior, difference", f"p = {belief.worst_difference.p:.4g}"],
+            ["worst prior, ratio", f"p = {belief.worst_ratio.p:.4g}{at}"],
+            ["worst prior, difference", f"p = {belief.worst_difference.p:.4g}{at}"],
         ]
     )
     if belief.at_confidence:

@@ -55,6 +55,7 @@ app = typer.Typer(
 )
 
 To = Annotated[str, typer.Option("--to")]
+_PROMISED = ("promises", "withdrawn")
 
 
 @app.command("open")
@@ -103,7 +104,7 @@ def open_(
         filter=rule,
         cap=cap,
         promise=promised,
-        delta=delta if promised is not None and rule != "pure" else None,
+        delta=None if promised is None or (rule == "pure" and not delta) else delta,
         period=period,
         period_cap=Amounts(period_epsilon, period_delta, period_rho).amount(),
         **approval.given,
@@ -288,11 +289,13 @@ def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> Non
         lines = [*_sheet_lines(sheet), *_chain_lines(sheet.head, found.problems)]
         emit(payload, lines, as_json)
         return
-    found, accounts, entries = book.verify(), book.accounts(), book.entries()
+    found, entries = book.verify(), book.entries()
+    sheets = [book.show(one.name) for one in book.accounts()]
     payload = {
         "accounts": [
-            one.to_dict() | {"promises": [p.to_dict() for p in book.promises(one)]}
-            for one in accounts
+            sheet.account.to_dict()
+            | {name: [p.to_dict() for p in getattr(sheet, name)] for name in _PROMISED}
+            for sheet in sheets
         ],
         "entries": [entry.to_dict() for entry in entries],
         "spent": None,
@@ -300,7 +303,7 @@ def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> Non
         "verified": found.verified,
         "head": found.head,
     }
-    lines = [line for one in accounts for line in [*_sheet_lines(book.show(one.name)), ""]]
+    lines = [line for sheet in sheets for line in [*_sheet_lines(sheet), ""]]
     emit(payload, [*lines, *_chain_lines(found.head, found.problems)], as_json)
 
 
@@ -308,7 +311,7 @@ def _sheet_lines(sheet: Sheet) -> list[str]:
     """An account with its promises, its plans and its entries."""
     lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
     lines += [
-        *_withdrawn_lines(sheet.entries),
+        *_withdrawn_lines(sheet),
         *_restored_lines(sheet.restored),
         *_plan_lines(sheet.plans),
         "",
@@ -363,6 +366,7 @@ def verify(
         found, signed = verify(book, signature, signers, signer)
         more["signature"] = None if signed is None else signed.to_dict()
     payload: dict[str, Any] = {"spent": None, "remaining": None} | found.to_dict() | more
+    payload["lost"] = list(found.lost)
     if account is not None:
         try:
             said = book.account(account).to_dict()
@@ -376,8 +380,10 @@ def verify(
         heads = {str(said["head"]) for said in kept(found.hashes[0])} if found.hashes else set()
         there = [seq for seq, digest in enumerate(found.hashes, 1) if digest in heads]
         payload["witness"] = there[-1] if there else None
+        lacks = len(heads.intersection(found.lost))
         how = "saw" if there else "not_here" if heads else "knows_nothing"
-        told = {"folder": folder, "seq": payload["witness"]}
+        how = "lacks" if there and lacks else how
+        told = {"folder": folder, "seq": payload["witness"], "lacks": lacks}
         lines.append(say(f"cli.ledger.witness_{how}", **told))
     if signed := more.get("signature"):
         whose = say("cli.ledger.anyone") if signed["signer"] is None else signed["signer"]
@@ -469,7 +475,7 @@ def _say(
 def _account_lines(account: Account) -> list[str]:
     from discreet.statements.presenter import spent_and_cap
 
-    used, most = spent_and_cap(account.spent, account.cap)
+    used, most = spent_and_cap(account.spent, account.cap, account.promises.values())
     kind = "" if account.unit in str(account.subject).split() else f" ({account.unit})"
     rows = [
         ["account", account.name],
@@ -515,16 +521,19 @@ def _promise_lines(promises: Sequence[Standing]) -> list[str]:
     return lines
 
 
-def _withdrawn_lines(entries: Sequence[Entry]) -> list[str]:
-    """The promises that were withdrawn: when, by whom, and why."""
-    from discreet.ledger.promises import made_promises
+def _withdrawn_lines(sheet: Sheet) -> list[str]:
+    """The promises that were withdrawn: when, by whom and why, and what is beyond them by now."""
+    from discreet.statements.presenter import cost_text
+    from discreet.statements.tables import exceeded_text
 
-    lines = []
-    for one in made_promises(entries):
-        if one.withdrawn is not None:
-            told = dict(one.withdrawn) | {"at": one.withdrawn["at"][:10]}
-            head = say("cli.ledger.withdrawn_since", id=one.registered.id, **told)
-            lines += ["", head, f"    {one.sentence}"]
+    lines, now = [], cost_text(sheet.account.spent, sheet.account)
+    for one in sheet.withdrawn:
+        told = dict(one.withdrawn or {})
+        told["at"] = told["at"][:10]
+        limit = one.registered.limit
+        lines += ["", say("cli.ledger.withdrawn_since", id=one.registered.id, **told)]
+        lines += [f"    {one.sentence}", say("cli.ledger.allowed", most=limit.limit_text())]
+        lines += [f"    {exceeded_text(limit.stored(), now)}"] if one.exceeded else []
     return lines
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,10 +21,15 @@ from discreet.cli.flags import (
     described,
 )
 from discreet.cli.output import charted, emit, grid, progress, table
-from discreet.errors import InputError
-from discreet.guarantees import added, figures_apart, side_by_side
+from discreet.errors import BudgetExceeded, InputError
+from discreet.guarantees import side_by_side
 from discreet.reading import write_new
-from discreet.statements.presenter import accuracy_lines, amount_text
+from discreet.statements.presenter import (
+    accuracy_lines,
+    amount_text,
+    figures_spent,
+    spends_text,
+)
 from discreet.words import catalogue, say
 
 if TYPE_CHECKING:
@@ -89,7 +95,11 @@ def check(
     set_: SetKeys = None,
     as_json: Json = False,
 ) -> None:
-    """Check a spec without its data and without a ledger, and show what it would cost."""
+    """Check a spec without its data and without a ledger, and show what it would cost.
+
+    Public files are read: lists of keys and, where `types` or `--header` tell the columns, the
+    public tables under `join`.
+    """
     from discreet.releases.checking import check
 
     found = check(file, header=header, keys_from=keys_from, changes=changes_in(set_, source))
@@ -155,7 +165,7 @@ def release(
     elif isinstance(made, Repeat):
         emit(said, _repeat_lines(said), as_json)
     else:
-        emit(said, _release_lines(said), as_json)
+        emit(said, _release_lines(said, made.figures), as_json)
 
 
 def _write_script(file: Path, path: Path, read: dict[str, Any], as_json: bool) -> None:
@@ -198,13 +208,15 @@ def _left(said: dict[str, Any] | None) -> str:
 
 
 def _call_lines(said: dict[str, Any]) -> list[str]:
-    limits = (one["limit"] for one in said.get("promises", ()))
-    cap: dict[str, Any] = said.get("remaining") or next(limits, {})
-    figures = figures_apart(said["spent"], cap)
+    figures = figures_spent(said)
     rows = [call | {"price": _price(call, figures)} for call in said["calls"]]
     sizes = [f"{{{name}:.6g}}" for name in ("l1", "l2", "scale")]
     cells = ["{statistic}", "{part}", "{mechanism}", *sizes, "{price}"]
-    return grid(rows, cells, ["statistic", "part", "mechanism", "L1", "L2", "scale", "price"])
+    from discreet.releases.pricing import SELECTIONS
+
+    lines = grid(rows, cells, ["statistic", "part", "mechanism", "L1", "L2", "scale", "price"])
+    chosen = any(call["mechanism"] in SELECTIONS for call in said["calls"])
+    return [*lines, *([f"  {say('cli.release.choices')}"] if chosen else [])]
 
 
 def _price(call: dict[str, Any], figures: int) -> str:
@@ -236,17 +248,17 @@ def _warned(said: dict[str, Any]) -> list[str]:
 
 
 def _preview_lines(said: dict[str, Any]) -> list[str]:
-    spent, left = amount_text(said["spent"], "up"), _left(said["remaining"])
+    left = _left(said["remaining"])
     if said["remaining"] is not None and not said["remaining"].get("unbounded"):
-        spent, left = side_by_side(said["spent"], said["remaining"])
-    elif said["remaining"] is None and said["promises"]:  # its limit will be the cap
-        spent, _ = side_by_side(said["spent"], said["promises"][0]["limit"])
+        _, left = side_by_side(said["spent"], said["remaining"])
     refused = None if said["refused"] is None else said["refused"]["message"]
     first = "would_spend" if said["paid"] is None else "paid"
+    # What cannot be spent buys no noise; what would fit is in the message of the exit code.
+    over = refused is not None and said["refused"]["exit_code"] == BudgetExceeded.exit_code
     return [
         *_warned(said),
-        say(f"cli.release.{first}", spent=spent, left=left, paid=said["paid"]),
-        *_cost_lines(said),
+        say(f"cli.release.{first}", spent=spends_text(said), left=left, paid=said["paid"]),
+        *([say("cli.release.over")] if over else _cost_lines(said)),
         # Why it would be refused is the message of the exit code, on standard error.
         *(
             note
@@ -256,8 +268,7 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
     ]
 
 
-def _release_lines(said: dict[str, Any]) -> list[str]:
-    figures = figures_apart(said["spent"], added(said["spent"], said["remaining"]))
+def _release_lines(said: dict[str, Any], figures: int) -> list[str]:
     spent, left = amount_text(said["spent"], "up", figures), _left(said["remaining"])
     return [
         say("cli.release.made", release_id=said["release_id"]),
@@ -310,12 +321,30 @@ def rehearse(
     cells = ("{limit}", "{counted}", "{statistic}", *sizes)
     header = ["rows", say("cli.rehearse.counted"), "statistic", "bias", "noise", "error", ""]
     lines = grid(shown, cells, header)
+    lines.append(say("cli.rehearse.sizes"))
     for first, others in found.alike.items():
-        same = ", ".join(map(str, others))
-        lines.append(say("cli.rehearse.alike", first=first, others=same))
-    lines.append(say("cli.rehearse.recommended", limit=found.recommended, now=found.limit))
+        alike = ", ".join(map(str, others))
+        lines.append(say("cli.rehearse.alike", first=first, others=alike))
+    listed = ", ".join(map(str, found.choices))
+    says: dict[str, Any] = {"now": found.limit, "own": found.groups, "choices": listed}
+    how_good = "chooses" if listed else "has" if found.least == found.recommended else "even"
+    about = say(f"cli.rehearse.spec_{how_good}", **says)
+    lines.append(say("cli.rehearse.recommended", limit=found.least, spec=about))
     if found.even:
         lines.append(say("cli.rehearse.even", limits=", ".join(map(str, found.even))))
+    if found.by_groups:
+        lines += ["", say("cli.rehearse.by_groups")]
+        columns = ("{groups}", "{limit}", "{statistic}", *sizes[:3])
+        lines += grid(found.by_groups, columns, ["groups", "rows", "statistic", *header[3:6]])
+        together = found.least_together
+        same = together == found.recommended_together
+        how_good = "choose" if listed else "has" if same else "even"
+        told = {"groups": together["groups"], "limit": together["rows"]}
+        about = say(f"cli.rehearse.groups_{how_good}", **says)
+        lines.append(say("cli.rehearse.together", **told, spec=about))
+        if found.even_together:
+            pairs = "; ".join(say("cli.rehearse.pair", **pair) for pair in found.even_together)
+            lines.append(say("cli.rehearse.even_together", limits=pairs))
     lines += [say("cli.rehearse.weighed")] if len(found.best) > 1 else []
     emit(found.to_dict(), lines, as_json)
 
@@ -333,6 +362,7 @@ def summarize(
     written: Written,
     unit_column: list[str] | None = None,
     rows: int | None = None,
+    releases: Annotated[int | None, typer.Option(metavar="K")] = None,
     output: Path = Path("out"),
     write: Path | None = None,
     yes: bool = False,
@@ -350,11 +380,13 @@ def summarize(
     whom = {"unit": keys.pop("unit", "person"), "adjacency": keys.pop("adjacency", "add-remove")}
     own = {"name": keys.pop("unit_name", None), "column": unit_column, "rows": rows}
     budget = {key: value for key, value in numbers.given.items() if value is not None}
-    allowed: dict[str, Any] = {"budget": budget}
+    allowed: dict[str, Any] = {"budget": budget} if budget else {}
     if write is None and not dry_run:
         write = Path("summary.yaml")
     if promise.says_what:
         allowed = {"tolerance": keys | {k: v for k, v in budget.items() if k == "delta"}}
+    if releases is not None:
+        allowed["series"] = {"releases": releases}
     made = summarize(
         {"path": source} | written.said if written.said else source,
         known,
@@ -374,7 +406,7 @@ def summarize(
         _looked(made, said, wrote, as_json)
         return
     cells = [
-        [str(one["column"] or "-"), row["what"], str(row["label"] or ""), *_numbers(row)]
+        [str(one["column"] or "-"), row["what"], _label(one, row), *_numbers(row)]
         for one in made.columns
         for row in one["rows"]
     ]
@@ -385,6 +417,13 @@ def summarize(
     lines += [say("cli.warning", text=text) for text in made.unclear]
     lines.append(say("cli.summarize.made", release_id=said["release_id"], spec=write, spent=spent))
     emit(said, lines, as_json)
+
+
+def _label(column: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    """Return the share or the key of a number; beside keys, what is missing has other texts too."""
+    if row["what"] == "missing" and any(one["what"] == "keys" for one in column["rows"]):
+        return say("cli.summarize.or_unlisted")
+    return str(row["label"] or "")
 
 
 def _numbers(row: dict[str, Any]) -> list[str]:

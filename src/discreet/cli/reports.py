@@ -87,10 +87,11 @@ def deployments(
     """Published budgets, each with its unit and source, read as beliefs for a prior."""
     from discreet.reports.published import deployments
     from discreet.statements.presenter import amount_text
-    from discreet.statements.tables import frequency
+    from discreet.statements.tables import frequency, level
 
     found = deployments(prior, confidence=confidence, release=release, ledger=ledger, output=output)
-    caution = say("reports.deployment.caution")
+    told = ("about", "caution", "selection")
+    about, caution, selection = (say(f"reports.deployment.{name}") for name in told)
     rows: list[list[str]] = []
     notes: list[str] = []
     for one in found:
@@ -99,12 +100,17 @@ def deployments(
         after = "no bound" if said["posterior"] is None else frequency(said["posterior"], "up")
         mark = "" if one.note is None else f" [{len(notes) + 1}]"
         notes += [] if one.note is None else [f"  [{len(notes) + 1}] {one.note}"]
-        rows.append([f"{one.name}{mark}", str(one.year), one.unit, budget, after])
-    header = ["deployment", "year", "for", "budget", f"from {prior:.4g} to at most"]
+        sure = said["holds_with"]
+        holds = "–" if sure is None else "always" if sure == 1 else level(sure)
+        kind = "a value" if one.about == "value" else "being in"
+        rows.append([f"{one.name}{mark}", str(one.year), one.unit, budget, kind, after, holds])
+    most = f"from {prior:.4g} to at most"
+    header = ["deployment", "year", "for", "budget", "about", most, "holds"]
     sources = list(dict.fromkeys(one.source for one in found))
-    lines = [*aligned(rows, header), "", caution, "", *notes, ""]
+    lines = [*aligned(rows, header), "", about, selection, caution, "", *notes, ""]
     lines += [f"  {source}" for source in sources]
-    payload = {"prior": prior, "confidence": confidence, **found.to_dict(), "caution": caution}
+    payload = {"prior": prior, "confidence": confidence, **found.to_dict()}
+    payload |= {"selection": selection, "caution": caution}
     emit(payload, lines, as_json)
 
 

@@ -57,6 +57,23 @@ def _holds(average: bool, sure: float) -> str:
     return say(f"cli.plan.{how}", sure=sure)
 
 
+def _off_by(accuracy: dict[str, Any], *, better: bool, than: Any = None) -> list[str]:
+    """The line that says how far off one number is, where it is known; beside another budget's.
+
+    It names the noise, where that is another one `than` before.
+    """
+    if accuracy.get("sd") is None or accuracy["within_95"] is None:
+        return []
+    sd, within = (number(accuracy[name], "up", 3) for name in ("sd", "within_95"))
+    off = say("cli.plan.off_by", sd=sd, within=within)
+    if than is not None and accuracy["mechanism"] != than.mechanism:
+        from discreet.laws.registry import kind_of
+
+        noise = kind_of(accuracy["mechanism"]).label
+        off = say("cli.plan.with_noise", off=off, noise=noise)
+    return table([["one number", say("cli.plan.more_accurate", off=off) if better else off]])
+
+
 def _plan_lines(found: Any) -> list[str]:
     from discreet.series.planning import shown_down
 
@@ -73,8 +90,9 @@ def _plan_lines(found: Any) -> list[str]:
         if first:
             last = decimal_up(found.accuracy_last.sd, 4)
             head.append(["sigma, last release", f"{last:.4f}"])
+    of = "sum" if found.summed and found.method != "basic" else "bound"
     total = [
-        [f"total {key}", f"{number(value, 'down', 6)}  (rounded down)"]
+        [f"total {key}", say(f"cli.plan.total_{of}", total=number(value, "up", 6))]
         for key, value in found.total.items()
         if value and key in ("epsilon", "delta", "rho")
     ]
@@ -86,7 +104,7 @@ def _plan_lines(found: Any) -> list[str]:
         ["by", found.how],
         ["strength", found.strength],
         ["holds", _holds(average, found.holds_with)],
-        *([] if found.promise.confidence is None else [["sided", say(f"cli.sided.{found.sided}")]]),
+        *([["sided", say(f"cli.sided.{found.sided}")]] if found.holds_with < 1 else []),
         [f"accuracy{first}", found.accuracy.words],
         ["post-processing", found.assumptions.post_processing],
         ["adversary", found.assumptions.adversary],
@@ -95,10 +113,13 @@ def _plan_lines(found: Any) -> list[str]:
     lines += table(head)
     account = found.on_account
     if account is not None:
-        lines += [say("cli.plan.on_account", filter=account["filter"])]
+        more = account["more_accurate"]
+        lines += _off_by(found.accuracy.to_dict(), better=more is False)
+        lines += [say("cli.plan.on_account", filter=found.rule_text)]
         lead = "epsilon" if account["rho"] is None else "rho"
         delta = [["delta", f"{account['delta']:g}"]] if account["delta"] else []
         lines += table([[f"{lead}{first}", shown_down(account[lead])], *delta])
+        lines += _off_by(account["accuracy"] or {}, better=more is True, than=found.accuracy)
     lines += ["", *table(rests), "", found.accumulation.accumulates]
     return [
         *lines,
@@ -183,6 +204,8 @@ def _horizon_lines(found: Any) -> list[str]:
     if found.promise is not None:
         head = f"{found.promise.sentence()}\n{head}"
     header = ["releases", "posterior ≤", say("cli.horizon.difference")]
+    if found.promise is not None and found.promise.on_average:
+        header[1:] = [say("cli.horizon.right"), say("cli.horizon.more_right")]
     rows = [_row(found.series[i]) for i in _some(len(found.series))]
     if not any(row[1] for row in rows):  # no prior, no posterior
         header, rows = [header[0], header[2]], [[row[0], row[2]] for row in rows]

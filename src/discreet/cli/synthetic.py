@@ -12,7 +12,7 @@ from discreet.cli.flags import Json, described
 from discreet.cli.output import charted, emit, grid, printable, table
 from discreet.errors import InputError
 from discreet.reading import text_of, yaml_values
-from discreet.rounding import FIGURES, number, percent
+from discreet.rounding import FIGURES, belief_percent, number, percent
 from discreet.statements.presenter import amount_text
 from discreet.words import say
 
@@ -57,7 +57,11 @@ def _made_lines(made: dict[str, Any]) -> list[str]:
         ],
     ]
     said = [
-        say("cli.from_to", before=f"{row['prior']:.0%}", after=percent(row["posterior"], "up", 1))
+        say(
+            "cli.from_to",
+            before=percent(row["prior"], "up"),
+            after=belief_percent(row["posterior"]),
+        )
         for row in made["risk"]["worst_case"]
     ]
     first = (
@@ -252,7 +256,7 @@ def _expected_lines(found: dict[str, Any]) -> list[str]:
         shares: dict[float, list[str]] = {}
         for row in found["expected"]:
             if row["prior"] == prior:
-                shares.setdefault(row["share"], []).append(f"{100 * row['increase']:.3f}")
+                shares.setdefault(row["share"], []).append(f"{100 * row['increase']:.3g}")
         header = [say("cli.assess.share"), *(f"ε = {budget:g}" for budget in budgets)]
         lines += table([[f"{100 * one:g} %", *cells] for one, cells in shares.items()], header)
     return lines

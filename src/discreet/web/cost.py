@@ -18,6 +18,7 @@ from starlette.responses import Response
 from discreet.budgets import Cost, cost
 from discreet.errors import DiscreetError, InputError
 from discreet.guarantees import PureDP
+from discreet.rounding import exact_text
 from discreet.statements.presenter import budget_text, chance_text
 from discreet.web.forms import Number, filled
 from discreet.web.screens import REFUSED, How, as_yaml, how, yaml_file
@@ -141,7 +142,7 @@ def _rows(costs: list[Cost]) -> list[list[str]]:
     rows = [
         [say("web.cost.budget"), *(budget_text(one.epsilon) for one in costs)],
         [say("web.cost.sd"), *(f"{one['rmse']:.3g}" for one in counts)],
-        [say("web.cost.exact"), *(chance_text(one["prob_exact"]) for one in counts)],
+        [say("web.cost.exact"), *(exact_text(one["prob_exact"]) for one in counts)],
         *(
             [
                 say("web.cost.within", size=f"{size:,}"),

@@ -95,7 +95,7 @@ class PromiseForm(Form):
     @classmethod
     def begun(cls, thread: Thread) -> dict[str, Any]:
         """Begin with the budget that the promise came to, at the belief that it speaks of."""
-        keys, budget = thread.keys(), thread.budget()
+        keys, budget = thread.keys(), thread.most()
         said: dict[str, Any] = {}
         if keys.get("confidence"):
             said["confidence"] = percentage(keys["confidence"])
@@ -104,8 +104,7 @@ class PromiseForm(Form):
         if budget:
             approximate = "approximate" if "delta" in budget else "pure"
             said |= {"kind": "concentrated" if "rho" in budget else approximate} | budget
-        if "epsilon" in budget:
-            said["epsilon"] = budget_text(budget["epsilon"])
+        said |= {name: budget_text(budget[name]) for name in ("epsilon", "rho") if name in budget}
         named = [keys[x] for x in ("p", "q") if keys.get(x) is not None and keys[x] < 1]
         if keys and promise_in(keys).about == "value":
             return said | cls.of_a_value(percentage(named[0] if named else 0.3))

@@ -296,7 +296,7 @@ def _in_words(ledger: Ledger, before: Account, add: Amount) -> dict[str, Any]:
     bind = [one.registered.promise(before) for one in ledger.promises(before)]
     found = learned(after.promise(after.cap), before.subject, bind)
     owner, *_ = standing_facts(before)
-    used, most = spent_and_cap(before.spent, before.cap)
+    used, most = spent_and_cap(before.spent, before.cap, before.promises.values())
     return {
         "raised": limit_text(after.cap),
         "facts": [

@@ -159,6 +159,19 @@ class Thread:
             return {}
         return {"epsilon": epsilon} | ({"delta": keys["delta"]} if keys.get("delta") else {})
 
+    def most(self) -> dict[str, Any]:
+        """Return the budget, or where an account decides it, what that of its promise allows: ρ."""
+        from discreet.budgets.keeping import rectangle, rule_for
+
+        keys = self.keys()
+        if not keys or _epsilon(keys) is not None:
+            return self.budget()
+        try:
+            most = rectangle(promise_in(keys), rule_for(sure=True, delta=None, rho=False), 0.0)
+        except DiscreetError:
+            return {}
+        return {"rho": most["rho"]}
+
 
 def _epsilon(keys: Mapping[str, Any]) -> float | None:
     """The ε of a promise; None if it holds with a confidence and no δ, where an account has it."""

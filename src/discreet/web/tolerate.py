@@ -34,7 +34,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from discreet.errors import InputError
-from discreet.rounding import decimal_down, percent
+from discreet.rounding import decimal_down, exact_text, percent
 from discreet.statements.presenter import assumption_rows, budget_text, decided_by, implied_table
 from discreet.web.examples import situations
 from discreet.web.forms import Number, Text, filled
@@ -340,7 +340,7 @@ def answer(
             say(
                 "web.tolerate.noise",
                 sd=noise["sd"],
-                exact=100 * noise["prob_exact"],
+                exact=exact_text(noise["prob_exact"]),
                 within=noise["half_width_95"],
             )
         ),
@@ -353,10 +353,10 @@ def answer(
         charts=_charts(asked, choice, top, high, draw),
         how=_how(asked, mapping, choice, shown),
         spoken=say(
-            "web.tolerate.spoken",
+            "web.tolerate.spoken_average" if choice.promise.on_average else "web.tolerate.spoken",
             epsilon=shown,
             prior=percent(third["prior"], "up"),
-            posterior=percent(third["posterior"], "up"),
+            posterior=percent(_said_of(choice, third), "up"),
         ),
         link=link(HOME, state),
         yaml=link(f"{HOME}/{FILE}", state),
@@ -369,6 +369,13 @@ def answer(
         compared=_compared(choice, frozen),
         thread=shown_to(thread, choice=choice),
     )
+
+
+def _said_of(choice: Choice, row: Mapping[str, float]) -> float:
+    """Return what is said aloud of a belief: what the promise limits."""
+    if choice.promise.on_average:
+        return choice.right_guess_at(row["prior"])
+    return row["posterior"]
 
 
 def _compared(choice: Choice, frozen: str) -> list[list[str]]:
@@ -384,9 +391,10 @@ def _compared(choice: Choice, frozen: str) -> list[list[str]]:
         [say("web.cost.budget"), *(budget_text(one.epsilon) for one in pair)],
         [say("web.cost.sd"), *(f"{one.noise['sd']:.3g}" for one in pair)],
     ]
+    single = "_one_output" if any(one.promise.on_average for one in pair) else ""
     rows += [
         [
-            unbroken(say("web.tolerate.from", prior=percent(row["prior"], "up"))),
+            unbroken(say(f"web.tolerate.from{single}", prior=percent(row["prior"], "up"))),
             *(percent(one["posterior"], "up", 1) for one in (row, other)),
         ]
         for row, other in zip(*(one.implied for one in pair), strict=True)
@@ -441,9 +449,12 @@ def _how(asked: Asked, mapping: Mapping[str, Any], choice: Choice, shown: str) -
         sure = f", confidence={asked.confidence!r}, sided={asked.sided!r}"
         flags |= asked.promise()
     whole = "all" in mapping
+    kind = "budget_delta" if asked.delta else "budget"
+    if choice.promise.on_average:
+        kind = "budget_average"
     return {
         "budget": how(
-            "budget_delta" if asked.delta else "budget",
+            kind,
             method=choice.certificate.method,
             python=f"discreet.choose({mapping!r}).epsilon",
             command=command_of("choose", {"file": FILE} if whole else mapping),

@@ -24,7 +24,6 @@ from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, InputError
-from discreet.promises import delta_in
 from discreet.statements.presenter import (
     cut_lines,
     learned_facts,
@@ -488,7 +487,7 @@ def _terms(found: Look, asked: OpenSent) -> dict[str, Any]:
         raise InputError("web.open.one_limit")
     delta = None  # at which a promise limits the account, where its rule has one
     if promise is not None and charging.filter != "pure":
-        delta = amounts.get("delta", delta_in(found.spec.promise_keys or {}))
+        delta = amounts.get("delta", charging.cap.floats("up").get("delta", 0.0))
     return {
         "unit": protect.unit,
         "unit_name": protect.name,
@@ -639,7 +638,7 @@ def made_page(request: Request, release_id: str) -> Response:
         drawn=released_spec,
         at=SYNTHETIC if made.said.get("kind") == "synthetic" else None,
         learned=learned_facts(made.said.get("learned")),
-        left_out=cut_lines(made.said["cut"]) if "cut" in made.said else (),
+        left_out=cut_lines(made.said) if "cut" in made.said else (),
     )
 
 

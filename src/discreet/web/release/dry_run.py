@@ -126,7 +126,9 @@ def look(folder: Workfolder, spec: Spec | SyntheticSpec) -> Look:
 
     if spec.located is not None and "://" not in spec.located:
         folder.screened(spec.located, options_of(spec.source))
-    made = release(spec, dry_run=True) if isinstance(spec, Spec) else synthesize(spec, dry_run=True)
+    # Whether a second run is meant is asked before the charge.
+    how: dict[str, Any] = {"dry_run": True, "confirm": True}
+    made = release(spec, **how) if isinstance(spec, Spec) else synthesize(spec, **how)
     seen = made.outlook if isinstance(made, (Preview, Synthesis)) else None
     if seen is None or not isinstance(made, (Preview, Synthesis)):  # pragma: no cover
         raise TypeError("a dry run made a release")
