@@ -99,7 +99,8 @@ def _spec(data: Mapping[str, list[str]], margins: Any, **more: Any) -> Any:
     return load(said, folder=".")
 
 
-def _release(file: Path, columns: int, most: int, draws: int) -> Prepared:
+def release(file: Path, columns: int, most: int, draws: int) -> Prepared:
+    """Return a release of all margins of the first columns; `draws` tell how often it covers."""
     import pyarrow as pa
 
     from discreet.releases.drawing import draw
@@ -138,28 +139,24 @@ def _rmse(table: Mapping[str, Any], data: Mapping[str, list[str]]) -> float:
     return math.sqrt(sum(squares) / len(squares))
 
 
-def _noise(plan: Any) -> tuple[Any, dict[Any, Any]]:
-    """Return the design of a plan, and the laws of what is measured, by margin."""
-    statistic = plan.statistics[0].statistic
-    calls = plan.calls("n").items()
-    return statistic.design, {statistic._margin(name): call.law for name, call in calls}
-
-
 def _covered(plan: Any, draws: int) -> tuple[float, float]:
     """Return the least and largest share of true numbers within 95 % intervals, of large tables."""
     import numpy as np
 
     from discreet.noise import add_noise
-    from discreet.releases.adding_up import Spread
 
-    design, laws = _noise(plan)
-    noise = {margin: Spread.of(law) for margin, law in laws.items()}
-    errors = design.errors(noise)
+    statistic = plan.statistics[0].statistic
+    laws = {name: call.law for name, call in plan.calls("n").items()}
+    known = statistic.following(tuple(laws.items()))
+    design, errors = known.design, known.errors
     large = [margin for margin in design.published if design.cells(margin) >= 25]
     hits: dict[Any, list[float]] = {margin: [] for margin in large}
     for _ in range(draws):
-        drawn = {m: np.array(add_noise(law, [0] * design.cells(m))) for m, law in laws.items()}
-        found = design.combined(drawn, noise, 6)
+        drawn = {}
+        for name, law in laws.items():
+            margin = statistic.margin_of[name]
+            drawn[margin] = np.array(add_noise(law, [0] * design.cells(margin)))
+        found = design.combined(drawn, known.noise, 6)
         for margin in large:
             within = np.abs(found[margin] / 1e6) <= errors[margin].half_width(0.95)[0]
             hits[margin].append(float(within.mean()))
@@ -256,7 +253,7 @@ def contenders(size: Size) -> list[Contender]:
         Contender(
             Task(key, f"up to {words[most]} of {words[columns]} columns"),
             "Discreet",
-            partial(_release, file, columns, most, 2 if size.quick else draws),
+            partial(release, file, columns, most, 2 if size.quick else draws),
             ours=True,
             turns=1,
             repeats=1 if size.quick else repeats,

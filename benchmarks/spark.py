@@ -34,7 +34,7 @@ ABOUT = (
     "it. The accuracy is the root mean square error where nothing has to be cut."
 )
 LIMIT_SECONDS = 240.0
-_REPEATS = 5
+REPEATS = 5
 _OPTIONS = {
     "spark.master": "local[2]",
     "spark.driver.memory": "4g",
@@ -167,7 +167,7 @@ def ours(folder: Path, source: Path, *, judged: bool = False) -> Prepared:
     )
 
 
-def _first_told(prepared: Prepared) -> Prepared:
+def first_told(prepared: Prepared) -> Prepared:
     """Add how long the first turn took to the figures."""
     spans: list[float] = []
 
@@ -237,7 +237,7 @@ def contenders(size: Size) -> list[Contender]:
             **more: Any,
         ) -> None:
             def prepared() -> Prepared:
-                return _first_told(prepare(folder, data.heavy(folder, rows)))
+                return first_told(prepare(folder, data.heavy(folder, rows)))
 
             listed.append(
                 Contender(
@@ -245,7 +245,7 @@ def contenders(size: Size) -> list[Contender]:
                     name,
                     prepared,
                     turns=1,
-                    repeats=_REPEATS,
+                    repeats=REPEATS,
                     limit=LIMIT_SECONDS + 60,  # the start and the small release are not timed
                     after=before,
                     growth=8.0,  # ten times the rows, and a start that does not grow
@@ -258,10 +258,10 @@ def contenders(size: Size) -> list[Contender]:
             Contender(
                 task,
                 "Discreet",
-                lambda rows=rows: _first_told(ours(folder, data.heavy(folder, rows), judged=True)),
+                lambda rows=rows: first_told(ours(folder, data.heavy(folder, rows), judged=True)),
                 ours=True,
                 turns=1,
-                repeats=_REPEATS,
+                repeats=REPEATS,
                 limit=LIMIT_SECONDS,
                 needs=not_ours,
             )
