@@ -17,11 +17,11 @@ ONE = "/tolerate?kind=unless&worry=in&after=25&fold=3"
 
 
 def settled(page: Any) -> Any:
-    """Wait until the charts are drawn, the handles are placed, and no number is faded."""
+    """Wait until charts are drawn, handles placed, no number is faded, and no answer is awaited."""
     page.wait_for_selector(".chart svg")
     if "/tolerate" in page.url:
         page.wait_for_selector(".handle")
-    until(page, "!document.querySelector('.stale')")
+    until(page, "!document.querySelector('.stale, [aria-busy=true]')")
     return page
 
 
@@ -42,18 +42,6 @@ def dragged(page: Any, handle: Any, across: int, down: int) -> dict[str, float]:
     return box
 
 
-def at_rest(page: Any, name: str, before: str) -> str:
-    """Return the value of a field that follows the hand in steps, when two looks at it agree."""
-    last = before
-    for _ in range(40):
-        last, seen = page.locator(f"[name={name}]").input_value(), last
-        if last == seen != before:
-            return last
-        settled(page)
-        page.wait_for_timeout(500)
-    pytest.fail(f"{name} never comes to rest")
-
-
 def test_a_handle_is_dragged(
     page_at: Callable[..., Any], shoot: Callable[[Any, str], None]
 ) -> None:
@@ -63,10 +51,10 @@ def test_a_handle_is_dragged(
     before = epsilon(page)
     dragged(page, handle, 0, -60)
     until(page, f"+document.getElementById('epsilon').innerText > {before}")
-    typed = float(at_rest(page, "after", "25"))
+    typed = float(settled(page).locator("[name=after]").input_value())
     assert 30 < typed < 60
-    assert f"after={typed:g}" in page.url
-    assert handle.get_attribute("aria-valuetext") == f"at most {typed:g} in 100"
+    until(page, f"location.search.includes('after={typed:g}')")
+    until(page, f"document.querySelector('[aria-valuetext=\"at most {typed:g} in 100\"]')")
     # the handle lies where the value is, and the number is the one Python gives
     from discreet.budgets import choose
 
@@ -105,7 +93,7 @@ def test_a_handle_of_the_map_is_dragged_and_moved_by_the_keyboard(
     box = dragged(page, handle, -60, 60)
     # The handle of the curve says the same, and the one on the map comes to rest where it was left.
     curve = page.get_by_role("slider", name="Growth of belief at most", exact=True)
-    folds = at_rest(page, "fold", "3")
+    folds = settled(page).locator("[name=fold]").input_value()
     said = f"at most {folds}-fold"
     until(page, f"document.querySelectorAll('[aria-valuetext=\"{said}\"]').length === 2")
     assert curve.get_attribute("aria-valuetext") == said
@@ -230,10 +218,9 @@ def test_a_drag_goes_on_beyond_the_axis(page_at: Callable[..., Any]) -> None:
     until(page, f"+document.querySelector('[name=upto]').value > {reach}")
     until(page, f"+document.querySelector('[name=after]').value > {150 * 4 * reach}")
     page.mouse.up()
-    settled(page)
-    after = float(at_rest(page, "after", "12"))
+    after = float(settled(page).locator("[name=after]").input_value())
     assert after > 400 * reach  # farther than the axis reached at first
-    assert handle.get_attribute("aria-valuetext") == f"at most {after:g} in 100"
+    until(page, f"document.querySelector('[aria-valuetext=\"at most {after:g} in 100\"]')")
 
 
 def test_back_undoes_one_change_and_forward_brings_it_again(page_at: Callable[..., Any]) -> None:

@@ -267,6 +267,7 @@ export function live(form, url, render, options = {}) {
   let waiting = null;
   let held = null;  // what was pressed while the answer was on its way
   const query = () => new URLSearchParams(new FormData(form));
+  const updating = (is) => results.forEach((part) => part.setAttribute("aria-busy", is));
 
   function refused(error) {
     const told = whole && mark(form, error.fields);
@@ -279,6 +280,7 @@ export function live(form, url, render, options = {}) {
   async function send(extra) {
     if (busy) { waiting = { ...waiting, ...extra }; return; }
     busy = true;
+    updating(true);
     const asked = query();
     for (const [name, value] of Object.entries(extra)) {
       asked.set(name, typeof value === "function" ? value() : value);
@@ -301,9 +303,10 @@ export function live(form, url, render, options = {}) {
         const next = waiting;
         waiting = null;
         send(next);
-      } else if (held) {
+      } else {
+        updating(false);
         const ways = results.flatMap((part) => [...part.querySelectorAll("a[href]")]);
-        const way = ways.find((one) => one.textContent === held);
+        const way = held && ways.find((one) => one.textContent === held);
         held = null;
         way?.click();
       }
