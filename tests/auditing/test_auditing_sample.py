@@ -45,7 +45,8 @@ def test_a_sample_is_drawn_as_often_as_is_said(asked: dict[str, Any]) -> None:
 def _some_rows(engine: Any, _: Any) -> Any:
     """Return about a tenth of the rows, of whichever unit they are."""
     rows = engine._source
-    return engine.derived(rows.filter(engine._reading.dialect.draw() < 0.1), engine._columns)
+    drawn = engine._reading.dialect.draw(30) < 2**30 // 10
+    return engine.derived(rows.filter(drawn), engine._columns)
 
 
 FAULTS: dict[str, Any] = {

@@ -325,6 +325,7 @@ class DuckDB(SQLEngine):
         if kind.is_integer() and at_once:
             low, room = self._room(query.unit[0], width)
             if room >= bounding_arrays.LEAST_PRIORITY:
+                rows = expressions.prioritized(rows, self._reading, room)
                 above = rows.mutate(**{PRIORITY: expressions.of_unit(rows, low, room)})
                 keys = above.select(**{PRIORITY: expressions.packed(above, bits)})
                 return self._sorted(keys, count, most, width + room, width)
@@ -352,6 +353,7 @@ class DuckDB(SQLEngine):
             drawn = secrets.randbits(128), sum(bits.values())
             rank = expressions.payload(rows, bits).cast("int32")
         else:
+            rows = expressions.prioritized(rows, self._reading, 63 - sum(bits.values()))
             rank = expressions.packed(rows, bits)
         place = (
             {"_place": expressions.place_of([rows[UNIT]], places).cast("int32")} if texts else {}

@@ -31,7 +31,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
-from operator import and_, xor
+from itertools import accumulate
+from operator import and_, or_, xor
 from typing import Any, ClassVar, TypeAlias
 
 import ibis
@@ -57,6 +58,8 @@ from discreet.releases.engines.bounding import GROUP, PRIORITY, Materialize, bou
 
 CODE = "_code"
 _WIDEST = 31
+MOST_PRIORITY = 62
+"""The most bits of a priority."""
 
 Table: TypeAlias = Any
 Best: TypeAlias = Callable[[Table, Query, int, Mapping[str, int]], Table | None]
@@ -117,9 +120,9 @@ class Dialect:
         """Return a text that is compared byte by byte, whatever it was made of."""
         return text
 
-    def draw(self) -> Value:
-        """Return a random float of [0, 1), drawn for each row."""
-        return ibis.random()
+    def draw(self, bits: int) -> Value:
+        """Return a whole number of so many random bits, drawn for each row."""
+        return _first_bits(ibis.random(), bits)
 
     def digest(self, text: Value) -> Value:
         """Return the SHA-256 of a text, as 64 hexadecimal digits."""
@@ -145,10 +148,10 @@ class HashedDialect(Dialect):
         """Return what it is hashed with, drawn anew for each query."""
         return secrets.randbits(63)
 
-    def draw(self) -> Value:
-        """Return 53 bits of a hashed draw as a float of [0, 1), exactly."""
-        bits = type(self).hashed(self.random(), self.secret())
-        return ((bits >> 11) & (2**53 - 1)).cast("float64") / 2.0**53
+    def draw(self, bits: int) -> Value:
+        """Return the first bits of a hashed draw."""
+        hashed = type(self).hashed(self.random(), self.secret())
+        return (hashed >> (64 - bits)) & (2**bits - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,14 +365,10 @@ def fields_of(query: Query) -> list[Field]:
     return list(dict.fromkeys(field for measure in asked for field in fields(measure)))
 
 
-def _priority(table: Table, query: Query, reading: Reading) -> Value:
-    return reading.dialect.draw() if query.priority is None else table[query.priority]
-
-
 def _rows(
     source: Table, query: Query, reading: Reading, keys: Sequence[Keys], *, unit: bool
 ) -> Table:
-    """Return the rows that may count, with units, cell, fields and (with units) a priority."""
+    """Return the rows that may count, with cell and fields, and units and a given priority."""
     rows = with_unit(source, query.unit)
     wanted: dict[str, Value] = {}
     if unit:
@@ -377,8 +376,8 @@ def _rows(
     wanted |= {
         _field_column(i): _place(rows, field, reading) for i, field in enumerate(fields_of(query))
     }
-    if unit:
-        wanted[PRIORITY] = _priority(rows, query, reading)
+    if unit and query.priority is not None:
+        wanted[PRIORITY] = rows[query.priority]
     return _in_cells(rows, wanted, query, reading, keys)
 
 
@@ -388,49 +387,58 @@ def _in_cells(
     """Return the rows that lie in a cell, with its number and the wanted columns."""
     if query.cells is None:
         return rows.select(**{GROUP: ibis.literal(0, "int64")}, **wanted)
-    texts = {
-        _by(i): comparable(rows[name], reading.kinds[name], reading)
-        for i, name in enumerate(query.cells.columns)
-    }
-    joined = _numbered(rows.select(**texts, **wanted), query.cells, keys)
-    return joined.select(**{GROUP: joined[CODE]}, **{name: joined[name] for name in wanted})
+    names = query.cells.columns
+    by = [comparable(rows[name], reading.kinds[name], reading) for name in names]
+    return _numbered(rows, by, wanted, query.cells, keys)
 
 
 def _by(place: int) -> str:
     return f"_by_{place}"
 
 
-def _numbered(rows: Table, cells: Cells, keys: Sequence[Keys]) -> Table:
-    """Add the number of each row's cell, and leave out rows that have none.
+def _code(factor: int) -> str:
+    return f"{CODE}_{factor}"
 
-    `keys` tells the keys of each factor of the cells.
+
+def _numbered(
+    rows: Table,
+    by: Sequence[Value],
+    wanted: Mapping[str, Value],
+    cells: Cells,
+    keys: Sequence[Keys],
+) -> Table:
+    """Return the number of each row's cell with wanted columns; rows that have none are left out.
+
+    `by` are the values of the cells' columns, `keys` the keys of each factor of the cells.
     """
-    place = 0
-    codes = []
+    ends = list(accumulate((len(factor.columns) for factor in cells.factors), initial=0))
+    tables = {n: known for n, known in enumerate(keys) if not isinstance(known, (int, list))}
+    if tables:
+        rows = rows.select(**{_by(i): value for i, value in enumerate(by)}, **wanted)
+        for number, known in tables.items():
+            own = [_by(place) for place in range(ends[number], ends[number + 1])]
+            named = {f"{name}_key": known[key_column(i)] for i, name in enumerate(own)}
+            table = known.select(**{_code(number): known[CODE]}, **named)
+            rows = rows.join(table, [rows[name] == table[f"{name}_key"] for name in own])
+        by = [rows[_by(i)] for i in range(len(by))]
+        wanted = {name: rows[name] for name in wanted}
+    whole, met = ibis.literal(0, "int64"), []
     for number, (factor, known) in enumerate(zip(cells.factors, keys, strict=True)):
-        code = f"{CODE}_{number}"
-        codes.append((code, len(factor)))
-        by = [_by(place + i) for i in range(len(factor.columns))]
-        place += len(by)
+        own = by[ends[number] : ends[number + 1]]
         if isinstance(known, int):
-            rows = rows.filter(rows[by[0]].between(known, known + len(factor) - 1))
-            rows = rows.mutate(**{code: _plus(rows[by[0]], -known)})
+            met.append(own[0].between(known, known + len(factor) - 1))
+            code = _plus(own[0], -known)
         elif isinstance(known, list):
             cases = [
-                (reduce(and_, (rows[name] == one for name, one in zip(by, key, strict=True))), cell)
+                (reduce(and_, (value == one for value, one in zip(own, key, strict=True))), cell)
                 for cell, *key in zip(*known, strict=True)
             ]
-            found = ibis.cases(*cases) if cases else ibis.null("int64")
-            rows = rows.mutate(**{code: found})
-            rows = rows.filter(rows[code].notnull())
+            met.append(reduce(or_, [case for case, _ in cases]) if cases else ibis.literal(False))
+            code = ibis.cases(*cases).cast("int64") if cases else ibis.null("int64")
         else:
-            names = {f"{name}_key": known[key_column(i)] for i, name in enumerate(by)}
-            table = known.select(**{code: known[CODE]}, **names)
-            rows = rows.join(table, [rows[name] == table[f"{name}_key"] for name in by])
-    whole = rows[codes[0][0]].cast("int64")
-    for code, size in codes[1:]:
-        whole = whole * size + rows[code]
-    return rows.mutate(**{CODE: whole})
+            code = rows[_code(number)]
+        whole = whole * len(factor) + code if number else code
+    return (rows.filter(met) if met else rows).select(**{GROUP: whole}, **wanted)
 
 
 def kept_rows(
@@ -467,26 +475,38 @@ def kept_rows(
     def kept_of(rows: Table) -> Table:
         return bounded(rows, units, contribution, materialize, numbered=numbered)
 
-    if sum(bits.values()) > _WIDEST:
-        return kept_of(rows).select(GROUP, *fields)
+    width = sum(bits.values())
+    if width > _WIDEST:
+        return kept_of(prioritized(rows, reading, MOST_PRIORITY)).select(GROUP, *fields)
     beside = [] if GROUP in bits else [GROUP]
     kept = None
     if best is not None and not beside and len(units) == 1:
         kept = best(rows, query, contribution.rows, bits)
     if kept is None:
-        kept = kept_of(rows.select(*units, *beside, **{PRIORITY: packed(rows, bits)}))
+        ranked = prioritized(rows, reading, 63 - width)
+        kept = kept_of(ranked.select(*units, *beside, **{PRIORITY: packed(ranked, bits)}))
     return _unpacked(kept, bits, beside)
 
 
+def prioritized(rows: Table, reading: Reading, bits: int) -> Table:
+    """Return rows with a priority of so many bits, drawn where none is given."""
+    if PRIORITY not in rows.columns:
+        priority = reading.dialect.draw(bits)
+    elif rows[PRIORITY].type().is_floating():
+        priority = _first_bits(rows[PRIORITY], bits)
+    else:
+        priority = rows[PRIORITY].cast("int64")
+    return rows.mutate(**{PRIORITY: priority})
+
+
+def _first_bits(share: Value, bits: int) -> Value:
+    """Return the first bits of a float of [0, 1)."""
+    return ibis.least(2**bits - 1, (share * float(2**bits)).floor()).cast("int64")
+
+
 def of_unit(rows: Table, least: int, room: int) -> Value:
-    """Return a whole-numbered unit, from zero on, and below it so many bits of priority."""
-    return ((rows[UNIT].cast("int64") - least) << room) | _bits(rows[PRIORITY], room)
-
-
-def _bits(priority: Value, room: int) -> Value:
-    if priority.type().is_floating():
-        priority = ibis.least(2**room - 1, (priority * float(2**room)).floor())
-    return priority.cast("int64")
+    """Return a whole-numbered unit, from zero on, and below it its priority of so many bits."""
+    return ((rows[UNIT].cast("int64") - least) << room) | rows[PRIORITY]
 
 
 def packed(rows: Table, bits: Mapping[str, int]) -> Value:
@@ -495,24 +515,25 @@ def packed(rows: Table, bits: Mapping[str, int]) -> Value:
     The payload is the fields (0 for nothing, else plus one) and perhaps the cell, bit beside bit,
     and it is combined by exclusive or with the lowest bits of the priority. Rows of different
     priority are sorted by it. For two rows of the same priority what decides is the highest bit in
-    which their payloads differ, turned over or not by a random bit: a coin, and not the data.
+    which their payloads differ, turned over or not by a random bit: a coin, and not the data. The
+    priority is `prioritized`, with the bits that the payload leaves.
     """
-    width = sum(bits.values())
+    width, priority = sum(bits.values()), rows[PRIORITY]
     if not width:
-        return rows[PRIORITY]
-    priority = _bits(rows[PRIORITY], 63 - width)
+        return priority
     return (priority << width) | (payload(rows, bits) ^ (priority & ((1 << width) - 1)))
 
 
 def payload(rows: Table, bits: Mapping[str, int]) -> Value:
     """Return fields and cell, bit beside bit."""
-    whole, shift = ibis.literal(0, "int64"), 0
+    pieces, shift = [], 0
     for name, size in bits.items():
         # 64 bits wide from the start: an engine shifts in the width of what it is given.
         one = rows[name].cast("int64")
-        whole = whole | ((one if name == GROUP else ibis.coalesce(one + 1, 0)) << shift)
+        one = one if name == GROUP else ibis.coalesce(one + 1, 0)
+        pieces.append(one << shift if shift else one)
         shift += size
-    return whole
+    return reduce(or_, pieces) if pieces else ibis.literal(0, "int64")
 
 
 def _unpacked(kept: Table, bits: Mapping[str, int], beside: Sequence[str]) -> Table:
@@ -521,7 +542,8 @@ def _unpacked(kept: Table, bits: Mapping[str, int], beside: Sequence[str]) -> Ta
     if width:
         payload = (kept[PRIORITY] ^ (kept[PRIORITY] >> width)) & ((1 << width) - 1)
     for name, size in bits.items():
-        part = (payload >> shift) & ((1 << size) - 1)
+        part = payload >> shift if shift else payload
+        part = part & ((1 << size) - 1) if shift + size < width else part
         columns[name] = part if name == GROUP else part.nullif(0) - 1
         shift += size
     return kept.select(*beside, **columns)
@@ -612,19 +634,16 @@ def grouped_first(source: Table, query: Query, reading: Reading, keys: Sequence[
     """
     if query.cells is None:
         return measured(_rows(source, query, reading, (), unit=False), query, reading)
-    by = query.cells.columns
     fields = {
         _field_column(i): _place(source, field, reading) for i, field in enumerate(fields_of(query))
     }
-    rows = source.select(**{_by(i): source[name] for i, name in enumerate(by)}, **fields)
-    columns = [rows[name] for name in fields]
-    sums = _aggregates(rows, query, columns, reading)
-    raw = rows.group_by([_by(i) for i in range(len(by))]).agg(**sums)
-    texts = {
-        _by(i): comparable(raw[_by(i)], reading.kinds[name], reading) for i, name in enumerate(by)
-    }
-    joined = _numbered(raw.mutate(**texts), query.cells, keys)
-    return joined.group_by(CODE).agg(**{name: joined[name].sum() for name in sums})
+    columns = {_by(i): name for i, name in enumerate(query.cells.columns)}
+    rows = source.select(**{by: source[name] for by, name in columns.items()}, **fields)
+    sums = _aggregates(rows, query, [rows[name] for name in fields], reading)
+    raw = rows.group_by(list(columns)).agg(**sums)
+    by = [comparable(raw[by], reading.kinds[name], reading) for by, name in columns.items()]
+    found = _numbered(raw, by, {name: raw[name] for name in sums}, query.cells, keys)
+    return found.group_by(**{CODE: found[GROUP]}).agg(**{name: found[name].sum() for name in sums})
 
 
 def columns_of(query: Query) -> list[str]:

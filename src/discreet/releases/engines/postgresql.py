@@ -46,6 +46,7 @@ from discreet.releases.engines.expressions import (
     Value,
     of_unit,
     packed,
+    prioritized,
 )
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
 from discreet.words import say
@@ -292,12 +293,14 @@ class PostgreSQL(SQLEngine):
             # The payload may be wider than the priority. Its upper bits are then turned over by
             # those of the unit, which a secret turns over: no tie is left to the data.
             secret = secrets.randbits(63 - width - room) << room
+            rows = prioritized(rows, self._reading, room)
             above = rows.mutate(**{PRIORITY: of_unit(rows, low, room) ^ secret})
             # A subquery with an order is computed as it stands: one column is sorted.
             keys = above.select(**{PRIORITY: packed(above, bits)}).order_by(PRIORITY)
             return first_in_order(keys, most, width + room)
         if not units.is_string():
             return None
+        rows = prioritized(rows, self._reading, 63 - width)
         keys = {_HASH: _hash_text(rows[UNIT], 0), PRIORITY: packed(rows, bits)}
         texts = rows.select(UNIT, **keys).order_by(_HASH, UNIT, PRIORITY)
         return best_numbered(texts, [_HASH, UNIT], most)

@@ -69,6 +69,7 @@ from discreet.releases.engines.expressions import (
     Value,
     packed,
     payload,
+    prioritized,
 )
 from discreet.releases.engines.spilling import Spill
 from discreet.releases.engines.sql import SOURCE, Answer, SQLEngine
@@ -317,6 +318,7 @@ class Spark(SQLEngine):
 
     def _best(self, rows: Any, query: Query, most: int, bits: Mapping[str, int]) -> Any | None:
         if self._few_rows and most <= FEW_ROWS:
+            rows = prioritized(rows, self._reading, 63 - sum(bits.values()))
             ranks = rows.select(UNIT, **{PRIORITY: packed(rows, bits)})
             of_unit = ranks.group_by(UNIT).agg(_ranks=_gathered(ranks[PRIORITY]))
             kept = _cut(_sorted(of_unit["_ranks"]), 1, most)
@@ -330,6 +332,7 @@ class Spark(SQLEngine):
             drawn = secrets.randbits(128), sum(bits.values())
             rank = payload(rows, bits).cast("int32")
         else:
+            rows = prioritized(rows, self._reading, 63 - sum(bits.values()))
             rank = packed(rows, bits)
         with self._doing(say("engines.doing.bound")):
             frame = self._session.sql(self._sql(rows.select(UNIT, **{PRIORITY: rank})))

@@ -35,6 +35,7 @@ from discreet.releases.engines.base import (
 )
 from discreet.releases.engines.expressions import (
     CODE,
+    MOST_PRIORITY,
     Dialect,
     Keys,
     Reading,
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
     from discreet.releases.rows import Looked
 
 SOURCE = "_source"
-# The most bits of a priority.
-MOST_PRIORITY = 62
 
 # Seconds between two looks at how far the engine is.
 _LOOK = 0.2
