@@ -119,6 +119,16 @@ def test_over_budget_exit_3(clinic: Discreet) -> None:
     assert clinic.json("show", "--account", "clinic")["spent"]["epsilon"] == 0.8
 
 
+def test_a_booking_that_is_run_again_tells_that_it_was_booked(clinic: Discreet) -> None:
+    again = ("--account", "clinic", "--epsilon", 0.3, "--release-id", "q1", "--output-hash", "ab")
+    made = clinic.json("charge", *again)
+    found = clinic.json("charge", *again)
+    assert (made["repeated"], found["repeated"]) == (False, True)
+    assert found["spent"]["epsilon"] == made["spent"]["epsilon"] == 0.3
+    assert "nothing was charged now" in clinic("charge", *again)[1]
+    assert clinic("charge", *again[:-2])[0] == 4
+
+
 @pytest.mark.parametrize(
     ("flags", "code"),
     [

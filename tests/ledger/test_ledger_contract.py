@@ -281,12 +281,31 @@ def test_an_output_without_a_reservation_is_refused(opened: Opened) -> None:
 def test_a_release_made_elsewhere_is_charged_once_under_its_name(opened: Opened) -> None:
     ledger = opened()
     ledger.charge("clinic", PureDP(0.1), release_id="2026-q1", output_hash="f" * 64, **CHARGED)
-    with pytest.raises(PolicyError, match="already charged"):
+    with pytest.raises(PolicyError, match="was charged on"):
         ledger.charge("clinic", PureDP(0.1), release_id="2026-q1", **CHARGED)
     with pytest.raises(InputError, match="release_id"):
         ledger.charge("clinic", PureDP(0.1), release_id="../../etc", **CHARGED)
     assert ledger.unfinished("clinic") == []
     assert ledger.spent("clinic") == Amount.of(epsilon=0.1)
+
+
+def test_a_release_made_elsewhere_is_found_again_by_the_hash_of_its_output(opened: Opened) -> None:
+    ledger, output = opened(), {"output_hash": "f" * 64}
+    opened("hospital")
+    first = ledger.charge("clinic", PureDP(0.1), release_id="q1", **output, **CHARGED)
+    assert ledger.charge("clinic", PureDP(0.1), release_id="q1", **output, **CHARGED) == first
+    ledger.charge("clinic", PureDP(0.1), release_id="q2", **CHARGED)
+    for account, epsilon, release_id, other in (
+        ("clinic", 0.1, "q1", {"output_hash": "e" * 64}),  # another draw
+        ("clinic", 0.2, "q1", output),
+        ("hospital", 0.1, "q1", output),
+        ("clinic", 0.1, "q2", {}),  # of two draws nobody could tell
+    ):
+        with pytest.raises(PolicyError, match="nothing was charged now") as refused:
+            ledger.charge(account, PureDP(epsilon), release_id=release_id, **other, **CHARGED)
+        assert "--" not in str(refused.value)
+    assert ledger.spent("clinic") == Amount.of(epsilon=0.2)
+    assert ledger.spent("hospital") == Amount.of(epsilon=0)
 
 
 def test_over_budget_says_needs_spent_cap_left_and_what_fits(opened: Opened) -> None:

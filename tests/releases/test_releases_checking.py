@@ -172,6 +172,16 @@ def test_a_key_is_set_by_its_path(spec: Path, key: str, value: object, found: An
     assert twice.changes == {key: value, "purpose": "again"}
 
 
+def test_null_leaves_out_a_key_that_is_there(spec: Path) -> None:
+    """Also where a spec may not have null; one that is not known stays refused."""
+    declared = load(spec, changes={"source": {"path": "visits.csv", "types": {"cost": "number"}}})
+    assert load(declared, changes={"source.types": None}).source.types == {}
+    with pytest.raises(SpecError, match="purpose"):
+        load(spec, changes={"purpose": None})
+    with pytest.raises(SpecError, match="rowz"):
+        load(spec, changes={"protect.rowz": None})
+
+
 @pytest.mark.parametrize("key", ["statistics.0.weight", "statistics.3", "purpose.x", "", "a..b"])
 def test_a_path_that_leads_nowhere_is_refused(spec: Path, key: str) -> None:
     with pytest.raises(SpecError):

@@ -214,6 +214,7 @@ def charge(
     from discreet.statements.presenter import cost_text
 
     book = at.book()
+    repeated = release_id is not None and bool(book.about(release_id))
     entry = book.charge(
         at.account,
         Charge(stated(**numbers.given, adjacency=adjacency), mechanism),
@@ -225,8 +226,9 @@ def charge(
     )
     name = entry.release_id
     cost = cost_text(entry.cost, book.account(at.account))
-    said = say("cli.ledger.charged", cost=cost, account=at.account, release_id=name)
-    _say(book, at.account, said, as_json, {"release_id": name})
+    how = "charged_before" if repeated else "charged"
+    said = say(f"cli.ledger.{how}", cost=cost, account=at.account, release_id=name)
+    _say(book, at.account, said, as_json, {"release_id": name, "repeated": repeated})
 
 
 @app.command()

@@ -367,7 +367,11 @@ class Ledger:
         promise: Promise | None = None,
         unit: str | None = None,
     ) -> Entry:
-        """Charge a release that was made elsewhere, in one step."""
+        """Charge a release that was made elsewhere, in one step.
+
+        Its identifier is charged once. With the same charge and output hash too, the entry of the
+        first time is returned and nothing is charged; anything else is refused.
+        """
         said = self._said(purpose, who, release_id, None) | _lines(output_hash=output_hash)
         return self._charged("charge", Wanted(_name(account), charges(charge), unit, promise), said)
 

@@ -257,13 +257,19 @@ class Chain:
     # -- charges, and outputs
 
     def charge(self, kind: str, wanted: Wanted, said: Mapping[str, Any]) -> Entry:
-        """Charge a release to its account, once; find that of a key again, if it is stored."""
+        """Charge a release to its account, once; find that of a key again, if it is stored.
+
+        A charge of a release that was made elsewhere is found again by its output's hash.
+        """
         before = self.needed(wanted.account)
         before.require(unit=wanted.unit)
         if (made := self.made(wanted)) is not None:
             return made
-        if self.rows.find(release_id=said["release_id"]) is not None:
-            raise PolicyError("ledger.charged_before", release_id=said["release_id"])
+        if (earlier := self.rows.find(release_id=said["release_id"])) is not None:
+            if _same_output(earlier, kind, wanted.account, said):
+                return earlier
+            told = {"release_id": said["release_id"], "at": earlier.at[:19]}
+            raise PolicyError("ledger.charged_before", **told)
         return self.spend(kind, before, wanted.charge, wanted.promise, said)
 
     def made(self, wanted: Wanted) -> Entry | None:
@@ -484,6 +490,13 @@ _AS_LATIN = str.maketrans(
     "авекмнорстухһіјѕԁԛԝѵӏ" + "αβεηικνορτυχγ" + "օսհոգցզ",
     "abekmhopctyxhijsdqwvl" + "abenikvoptuxy" + "ouhnqgq",
 )
+
+
+def _same_output(earlier: Entry, kind: str, account: str, said: Mapping[str, Any]) -> bool:
+    """Whether a charge says again what an earlier one said, of the very same output."""
+    known = (earlier.kind, earlier.account, earlier.output_hash, earlier.said.get("charge"))
+    output = said.get("output_hash")
+    return output is not None and known == (kind, account, output, said["charge"])
 
 
 def _read_as(name: str) -> set[str]:

@@ -701,7 +701,11 @@ def _changed(mapping: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, A
             if isinstance(inside, dict) and inside.get(at) is None:
                 inside[at] = {}
             inside = inside[at]
-        inside[_place(inside, last, key)] = value
+        at = _place(inside, last, key)
+        if value is None and isinstance(inside, dict) and at in inside:
+            del inside[at]  # null leaves a key out, also one that may not be null in a spec
+        else:
+            inside[at] = value
     return found
 
 
