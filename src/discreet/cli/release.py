@@ -330,6 +330,8 @@ def rehearse(
     how_good = "chooses" if listed else "has" if found.least == found.recommended else "even"
     about = say(f"cli.rehearse.spec_{how_good}", **says)
     lines.append(say("cli.rehearse.recommended", limit=found.least, spec=about))
+    if found.try_next:
+        lines.append(say("cli.rehearse.try_next", largest=found.least, next=found.try_next))
     if found.even:
         lines.append(say("cli.rehearse.even", limits=", ".join(map(str, found.even))))
     if found.by_groups:
