@@ -196,6 +196,35 @@ def test_a_dry_run_says_what_would_be_refused(tmp_path):
     assert "everything charged" in synthesize(tolerant, folder=tmp_path, dry_run=True).notes[-1]
 
 
+def test_a_dry_run_says_what_a_promise_about_a_value_allows_under_replace(tmp_path):
+    """The draws have one ε under both, and under add-remove a value counted as two steps."""
+
+    def told(adjacency: str, folder: Path = tmp_path, **changes) -> tuple[Synthesis, list[str]]:
+        protect = {"unit": "person", "column": "id", "rows": 1, "adjacency": adjacency}
+        spec = words(protect=protect, **{"budget": None, "account": "new"} | changes)
+        made = synthesize(spec, folder=folder, dry_run=True)
+        return made, [note for note in made.notes if "adjacency: replace" in note]
+
+    folder_of(tmp_path)
+    asked = {"tolerance": {"posterior": 0.25, "p": 1, "q": 0.04}}
+    here, notes = told("add-remove", **asked)
+    there, none = told("replace", **asked)
+    assert there.synthesizer.epsilon == pytest.approx(2 * here.synthesizer.epsilon)
+    (note,) = notes
+    shown, now = (float(one.rstrip(".")) for one in re.findall(r"[\d.]+", note))
+    assert now == pytest.approx(here.synthesizer.epsilon, rel=1e-3)
+    assert there.synthesizer.epsilon - 1e-5 < shown <= there.synthesizer.epsilon
+    assert not none
+    for other in ({"ratio": 3}, {"ratio": 3, "about": "membership"}):
+        assert not told("add-remove", tolerance=other)[1]
+    assert not told("add-remove", budget={"epsilon": 1})[1]
+    # The promise of an account counts the same.
+    Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}").open_account(
+        "new", unit="person", filter="pure", promise=asked["tolerance"], approver="A", reason="r"
+    )
+    assert told("add-remove")[1] == notes
+
+
 def test_a_second_run_is_a_new_charge_and_must_be_confirmed(tmp_path):
     path = folder_of(tmp_path)
     first = synthesize(path)
