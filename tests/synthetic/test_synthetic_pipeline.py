@@ -906,6 +906,25 @@ def test_command_assess(tmp_path):
         assert isinstance(refused.exception, InputError)
 
 
+def test_assess_prints_the_distances_and_says_what_u_is(tmp_path):
+    """Only `--json` had them, and a single U was printed that nothing defined."""
+    from discreet.cli.synthetic import assess as command
+
+    path = folder_of(tmp_path)
+    asked = [path, "--candidate", tmp_path / "out" / synthesize(path).release_id]
+    said = json.loads(run(command, *asked, "--json").stdout)["utility"]
+    out = run(command, *asked).stdout
+    worst = {row["column"]: row for row in sorted(said["lost"], key=lambda row: row["lost"])}
+    for column, apart in said["marginals"].items():
+        level = f"{worst[column]['lost']:.2f} ({worst[column]['level']})"
+        assert re.search(rf"^  {column} +{apart:.3f} +{re.escape(level)}$", out, re.M)
+    for pair in said["pairs"]:
+        assert re.search(rf"^  {', '.join(pair['columns'])} +{pair['distance']:.3f}$", out, re.M)
+    assert re.search(rf"^  all columns together +{said['table']:.3f}$", out, re.M)
+    assert "U says by how many powers of ten its expected squared error is larger" in out
+    assert "The inferred share of a level is what an analyst of the file takes" in out
+
+
 def test_a_dry_run_tells_a_belief_by_one_rounding(tmp_path):
     """It said "at most 99.6 %" in one place, and 100 % in another."""
     from discreet.cli.synthetic import synthesize as command
