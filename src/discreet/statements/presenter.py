@@ -227,24 +227,24 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
     return [[say(f"presenter.rests_on.{name}"), said] for name, said in assumptions.items()]
 
 
-def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
+def accuracy_lines(said: Mapping[str, Any], pay: str = "pay") -> list[str]:
     """Return how accurate each statistic is, a line for each, and what that leaves out.
 
-    This is for the publisher, and says how to publish more until a release is made; statements
-    have `cut_lines` alone.
+    This is for the publisher, and says how to publish more until a release is made (`pay`, or
+    `pay_by_flag` where there is a flag for it); statements have `cut_lines` alone.
     """
     lines = [": ".join(filter(None, (row["statistic"], accuracy(row)))) for row in said["accuracy"]]
     sized = any("assumed" in row or "interval_assumed" in row for row in said["accuracy"])
     lines += [say("presenter.accuracy.counted")] if sized and said["cut"] != [] else []
-    return [*lines, *cut_lines(said), *_advice(said)]
+    return [*lines, *cut_lines(said), *_advice(said, pay)]
 
 
-def _advice(said: Mapping[str, Any]) -> list[str]:
+def _advice(said: Mapping[str, Any], pay: str) -> list[str]:
     """Return how to publish what is cut, or how useful it will be; nothing after a release."""
     if said.get("release_id") is not None:
         return []
     if said["cut"] is None:
-        return [say("presenter.cut.pay")]
+        return [say(f"presenter.cut.{pay}")]
     asked = {row["name"] for row in said["cut"]}
     widths = [row.get("half_width") for row in said["accuracy"] if row["statistic"] in asked]
     most = max(filter(None, widths), default=None)
