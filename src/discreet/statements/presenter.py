@@ -230,10 +230,18 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
 def accuracy_lines(said: Mapping[str, Any], pay: str = "pay") -> list[str]:
     """Return how accurate each statistic is, a line for each, and what that leaves out.
 
-    This is for the publisher, and says how to publish more until a release is made (`pay`, or
+    Quantiles with the same error share a line, and what holds for all of them is said once. This is for the publisher, and says how to publish more until a release is made (`pay`, or
     `pay_by_flag` where there is a flag for it); statements have `cut_lines` alone.
     """
-    lines = [": ".join(filter(None, (row["statistic"], accuracy(row)))) for row in said["accuracy"]]
+    together: dict[tuple[str, str], list[str]] = {}
+    for row in said["accuracy"]:
+        own = "" if "interval_ranks" in row else row["statistic"]
+        together.setdefault((own, accuracy(row, spread=False)), []).append(row["statistic"])
+    lines = [
+        ": ".join(filter(None, (", ".join(names), off))) for (_, off), names in together.items()
+    ]
+    if any("interval_ranks" in row for row in said["accuracy"]):
+        lines.append(f"{say('statements.accuracy.spread')}.")
     sized = any("assumed" in row or "interval_assumed" in row for row in said["accuracy"])
     lines += [say("presenter.accuracy.counted")] if sized and said["cut"] != [] else []
     return [*lines, *cut_lines(said), *_advice(said, pay)]
@@ -317,13 +325,17 @@ def cut_line(row: Mapping[str, Any]) -> str:
     return f"{line} {say('presenter.cut.at_most', most=row['at_most'])}"
 
 
-def accuracy(row: Mapping[str, Any]) -> str:
-    """Return how accurate one statistic will be, without its name."""
+def accuracy(row: Mapping[str, Any], *, spread: bool = True) -> str:
+    """Return how accurate one statistic will be, without its name.
+
+    With `spread` it says for which values the interval of a quantile is told.
+    """
     later = ("only_bounds", "interval_ranks")
     off = accuracy_text({name: value for name, value in row.items() if name not in later})
     how = "off" if "half_width" in row else "off_assumed"
     parts = [say(f"presenter.accuracy.{how}", off=off, interval=row["interval"])] if off else []
-    parts += filter(None, [reach_text(row)])
+    if reach := reach_text(row):
+        parts.append(f"{reach}. {say('statements.accuracy.spread')}" if spread else reach)
     if "only_bounds" in row:
         parts.append(only_bounds_text(row))
     if "lead_for_even_odds" in row:
