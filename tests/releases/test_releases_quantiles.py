@@ -557,7 +557,7 @@ def test_quantiles_with_the_same_error_share_a_line() -> None:
     told = {row["statistic"]: accuracy(row) for row in said["accuracy"]}
     assert told["a"] == told["b"] == told["c"]
     assert "spread evenly" in told["a"]  # by itself it says all
-    assert lines[1] == "a, b, c: " + told["a"].split(". The interval is told for")[0]
+    assert lines[1] == "a, b, c: " + told["a"].split(". The interval of a quantile is")[0]
 
 
 def test_a_worst_case_in_ranks_points_to_where_the_usual_error_is_seen() -> None:

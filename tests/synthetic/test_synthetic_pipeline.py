@@ -843,10 +843,12 @@ def test_command_synthesize(tmp_path):
     assert dry.exit_code == 0
     assert "Not drawn" in dry.stdout
     assert dry.stdout.count("taken to be in UTF-8") == 1
+    assert "declare what is different" in dry.stdout
     blur = synthesize(path, dry_run=True).prior_share  # as the statement has it, rounded up
     assert f"share of the file that is blur  {percent(blur, 'up', 1)}\n" in dry.stdout
     done = run(command, path, "--yes", "--json")
     assert done.stderr.count("taken to be in UTF-8") == 1
+    assert "declare what is different" not in done.stderr  # a dry run says how
     assert done.exit_code == 0, done.output
     payload = json.loads(done.stdout)
     assert {"epsilon", "risk", "acceptable", "utility"} <= set(payload)

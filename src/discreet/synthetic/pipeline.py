@@ -56,7 +56,8 @@ class Synthesis(Tabular):
     """A synthetic file as released, or (`release_id` None) what it would cost.
 
     `judged` is there for a file that was chosen among candidates: it has no guarantee then.
-    `outlook` is what the charge would do, in a dry run; `written` how the source is taken to be.
+    `outlook` is what the charge would do, in a dry run; `written` how the source is taken to be,
+    and `in_short` the same in a job.
     """
 
     release_id: str | None
@@ -70,6 +71,7 @@ class Synthesis(Tabular):
     judged: Search | None = None
     outlook: Outlook | None = None
     written: tuple[str, ...] = ()
+    in_short: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -79,7 +81,7 @@ class Synthesis(Tabular):
     @property
     def unasked(self) -> tuple[str, ...]:
         """The notes that are told where nobody is asked whether to go on."""
-        return () if self.outlook is None else (*self.written, *self.outlook.unasked)
+        return () if self.outlook is None else (*self.in_short, *self.outlook.unasked)
 
     @property
     def statement(self) -> Path | None:
@@ -179,11 +181,13 @@ def synthesize(
     spent = wanted.spent
     with closing(_opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
-        written = () if data is not None else as_written(asked.source)
         if dry_run or say is not None:
             seen = wanted.outlook(confirm if dry_run else True)
             seen = replace(seen, notes=(*seen.notes, *_under_replace(asked, law, seen)))
-            more: dict[str, Any] = {"outlook": seen, "written": written}
+            more: dict[str, Any] = {"outlook": seen}
+            if data is None:
+                short = as_written(asked.source, in_short=True)
+                more |= {"written": as_written(asked.source), "in_short": short}
             dry = Synthesis(None, law, charge, cells, asked.n, spent, seen.remaining, (), **more)
             if dry_run or say is None:
                 return dry
