@@ -162,7 +162,8 @@ def table(
         raise InputError("errors.file_unwritable", file=path, why=error.strerror) from None
     files = [str(path.resolve()) for path in made]
     rows = [["" if cell is None else cell for cell in row] for row in shown.shown]
-    lines = [say("sheets.wrote", path=path) for path in files] or [*aligned(rows, shown.header), *notes]
+    lines = [say("sheets.wrote", path=path) for path in files]
+    lines = lines or [*aligned(rows, shown.header), *notes]
     payload = {"release_id": said["release_id"], "columns": shown.header, "rows": shown.rows}
     emit({**payload, "files": files, "notes": notes}, lines, as_json)
 

@@ -433,7 +433,7 @@ class PublicFiles:
     spec: InFolder
 
     def keys(self, name: str, column: str) -> tuple[str, ...]:
-        """Return the keys of a column; of a public table that is joined, each of its values once."""
+        """Return the keys of a column; of a public table that is joined, each value once."""
         path = self.spec.public_file(name, column)
         joined = (join for join in getattr(self.spec, "join", ()) if join.public)
         files = (file_of(path_in(join.source) or "") for join in joined)

@@ -139,9 +139,9 @@ def summarize(
 
     `source` is a path or URL, or the mapping that a spec has there. `columns` maps a column to what
     is public about it: `{"bounds": [0, 120]}` or `{"keys": ["f", "m"]}`. `protect` is that of a
-    spec. `promise` has either `tolerance` or `budget`, and perhaps `cut`, as in a spec. `confirm`, `say` and
-    `before_charge` are those of a release. If `write` is a file that holds the very same spec, as a
-    dry run left it, it stays; any other file is refused.
+    spec. `promise` has either `tolerance` or `budget`, and perhaps `cut`, as in a spec. `confirm`,
+    `say` and `before_charge` are those of a release. If `write` is a file that holds the very same
+    spec, as a dry run left it, it stays; any other file is refused.
     """
     place = Path(folder) if folder else Path.cwd()
     asked = summary_spec(source, columns, account, protect, ledger, output, promise)

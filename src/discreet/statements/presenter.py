@@ -230,8 +230,9 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
 def accuracy_lines(said: Mapping[str, Any], pay: str = "pay") -> list[str]:
     """Return how accurate each statistic is, a line for each, and what that leaves out.
 
-    Quantiles with the same error share a line, and what holds for all of them is said once. This is for the publisher, and says how to publish more until a release is made (`pay`, or
-    `pay_by_flag` where there is a flag for it); statements have `cut_lines` alone.
+    Quantiles with the same error share a line, and what holds for all of them is said once. This is
+    for the publisher, and says how to publish more until a release is made (`pay`, or `pay_by_flag`
+    where there is a flag for it); statements have `cut_lines` alone.
     """
     together: dict[tuple[str, str], list[str]] = {}
     for row in said["accuracy"]:
