@@ -135,6 +135,36 @@ def test_the_pumpkin_auction_example(tmp_path: Path) -> None:
     assert 0 <= float(value) <= 100
 
 
+def test_how_to_declare_a_file_is_told_by_check_and_the_dry_run_alone(tmp_path: Path) -> None:
+    """A job repeated it with every release, and the keys of every file."""
+    (tmp_path / "d.csv").write_text("id,g\n1,a\n2,b\n")
+    (tmp_path / "keys.csv").write_text("g\na\nb\n")
+    spec = {
+        "account": "a",
+        "purpose": "p",
+        "source": "d.csv",
+        "protect": {"unit": "person", "column": "id", "rows": 1},
+        "budget": {"epsilon": 1},
+        "statistics": [{"count": "rows", "by": ["g"], "keys": {"g": "keys.csv"}}],
+        "ledger": "sqlite:///l.db",
+        "output": "out",
+    }
+    file = tmp_path / "s.yaml"
+    file.write_text(yaml.safe_dump(spec))
+    terms = {"unit": "person", "adjacency": "add-remove", "filter": "pure", "cap": None}
+    book = Ledger.open(f"sqlite:///{tmp_path / 'l.db'}")
+    book.open_account("a", **terms, approver="tester", reason="test")
+    seen = _run(release_command.check, str(file)).stdout
+    dry = _run(release_command.release, str(file), "--dry-run").stdout
+    made = _run(release_command.release, str(file))
+    assert made.exit_code == 0, made.output
+    short = ("is taken to be in UTF-8", "count as missing.", "Public keys are not compared")
+    for told in (*short, "declare what is different: source: {", "keys.csv has 2 keys for 'g'"):
+        assert told in seen
+        assert told in dry
+        assert (told in made.stderr) is (told in short)
+
+
 @pytest.mark.parametrize("flags", [(), ("--yes",)])
 def test_what_warns_is_said_where_nobody_is_asked(
     clinic: Path, tmp_path: Path, flags: tuple[str, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +291,25 @@ def test_rows_that_an_if_takes_by_a_missing_value_are_hinted_at(tmp_path: Path) 
     tested = spec | {"where": "x is not null"}
     for notes in (discreet.check(tested).to_dict()["notes"], _notes(tested, tmp_path)):
         assert not any("is missing" in note for note in notes)
+
+
+def test_a_hint_names_every_column_whose_missing_values_an_if_takes(tmp_path: Path) -> None:
+    """Of nested ones it named the outer column alone, and the others took the last value still."""
+    (tmp_path / "d.csv").write_text("id,poor,age,s x\n1,2,3,f\n")
+    nested = "if(poor = 1, 'poor', if(age > 17 and `s x` = 'f', 'a', if(age > 64, 'b', 'c')))"
+    spec = _spec("d.csv") | {"let": {"g": nested}}
+    for notes in (discreet.check(spec).to_dict()["notes"], _notes(spec, tmp_path)):
+        (hint,) = (note for note in notes if "is missing" in note)
+        assert "where poor or age or s x is missing" in hint
+        line = re.search(r'write where: "(.*)"\.$', hint)
+        assert line is not None
+    partly = spec | {"where": "poor is not null"}
+    (hint,) = (one for one in discreet.check(partly).to_dict()["notes"] if "is missing" in one)
+    assert "where age or s x is missing" in hint
+    assert not any("is missing" in note for note in _notes(spec | {"where": line[1]}, tmp_path))
+    # What an outer `if` tests is not missing in what it chooses from.
+    known = spec | {"let": {"g": "if(age is null, 'none', if(age > 17, 'a', 'b'))"}}
+    assert not any("is missing" in note for note in _notes(known, tmp_path))
 
 
 def test_a_column_and_its_level_are_hinted_at_with_a_hierarchy_that_works(tmp_path: Path) -> None:

@@ -312,3 +312,24 @@ def test_every_column_that_a_join_names_is_judged(tmp_path: Path) -> None:
     spec["join"][0]["columns"] = ["Leute", "old"]
     with pytest.raises(SpecError, match="in column 'old'"):
         preview(spec, folder=tmp_path)
+
+
+def test_the_keys_of_a_lookup_table_are_its_values_listed_once(tmp_path: Path) -> None:
+    """A table that is joined repeats its groups by nature, and was refused as a list of keys."""
+    (tmp_path / "land.csv").write_text(
+        "Kreis,Land\nTrier,RLP\nKöln,NRW\nMainz,RLP\nBonn,NRW\n", encoding="utf-8"
+    )
+    by_land = {"count": "rows", "by": ["Land"], "keys": {"Land": "land.csv"}}
+    join = {"source": "./land.csv", "by": "Kreis", "public": True}
+    rows = _made(_spec(tmp_path, join=join, statistics=[by_land]), tmp_path)
+    assert [row["Land"] for row in rows] == ["RLP", "NRW"]
+    assert abs(float(rows[1]["value"]) - 3000) < 40
+    # Elsewhere a value that is listed twice may be a mistake.
+    other = {"count": "rows", "by": ["Land"], "keys": {"Land": "copy.csv"}}
+    (tmp_path / "copy.csv").write_bytes((tmp_path / "land.csv").read_bytes())
+    with pytest.raises(SpecError, match="twice; list each once"):
+        check(_spec(tmp_path, join=join, statistics=[other]), folder=tmp_path)
+    by_kreis = {"count": "rows", "by": ["Kreis"], "keys": {"Kreis": "land.csv"}}
+    (tmp_path / "land.csv").write_text("Kreis\nKöln\nKöln\n", encoding="utf-8")
+    with pytest.raises(SpecError, match="twice; list each once"):
+        check(_spec(tmp_path, statistics=[by_kreis]), folder=tmp_path)

@@ -31,7 +31,7 @@ from discreet.releases.statistics import quantiles
 from discreet.releases.statistics.base import DRAWN
 from discreet.releases.statistics.quantiles import Jointly, error
 from discreet.releases.statistics.values import Noisy, Part
-from discreet.statements.presenter import accuracy_lines
+from discreet.statements.presenter import accuracy, accuracy_lines
 from discreet.statements.tables import accuracy_text
 from soaking import examples, soaked
 
@@ -542,6 +542,22 @@ def test_the_line_of_a_quantile_says_one_thing_after_the_other() -> None:
     first, *_ = line.split("; ")
     assert first.startswith("quantiles_x_1: off by at most ")
     assert line.split("; the interval usually reaches ±")[0].endswith(", with probability 0.95")
+
+
+def test_quantiles_with_the_same_error_share_a_line() -> None:
+    """Each of them had a paragraph of its own, the same but for the name."""
+    asked = [{"count": "rows"}, *(_asked(400, [0.5], name=name) for name in "abc")]
+    asked.append(_asked(400, [0.5], name="d", weight=2))
+    columns: Any = {"x": "integer"}
+    plan = plan_of(_spec(*asked, budget={"epsilon": 0.1}), columns)
+    said = plan.to_dict() | {"cut": []}
+    lines = accuracy_lines(said)
+    assert [line.split(": ")[0] for line in lines[:3]] == ["count_rows_1", "a, b, c", "d"]
+    assert sum("spread evenly" in line for line in lines) == 1
+    told = {row["statistic"]: accuracy(row) for row in said["accuracy"]}
+    assert told["a"] == told["b"] == told["c"]
+    assert "spread evenly" in told["a"]  # by itself it says all
+    assert lines[1] == "a, b, c: " + told["a"].split(". The interval of a quantile is")[0]
 
 
 def test_a_worst_case_in_ranks_points_to_where_the_usual_error_is_seen() -> None:

@@ -219,6 +219,24 @@ def test_limits_that_do_the_same_are_tried_once(
     assert "rows: 5, 10, 20, 50 would do the same as rows: 4, since rows_per_group" in out
 
 
+def test_larger_limits_are_tried_while_the_largest_is_the_best(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """50 ended the list and was recommended, though units have 130 rows and noise is small."""
+    (tmp_path / "twin.csv").write_text("person\n" + "".join(f"{i}\n" * 130 for i in range(20)))
+    spec = _spec({"count": "rows"}, epsilon=10)
+    found = discreet.rehearse(spec, tmp_path / "twin.csv", repeats=1)
+    assert [row["limit"] for row in found.rows] == [1, 2, 5, 10, 20, 50, 70, 100, 150, 200]
+    assert (found.least, found.try_next) == (150, None)
+    # Limits that are given are tried as they are; what may be better is said.
+    out = _said(spec, tmp_path, capsys, "--limit", "70")
+    assert "rows: 70 is the largest that was tried. A larger one may be better" in out
+    assert "try --limit 140 too." in out
+    given = discreet.rehearse(spec, tmp_path / "twin.csv", limits=[70, 150], repeats=1)
+    assert (given.least, given.try_next, given.to_dict()["try_next"]) == (150, None, None)
+    assert discreet.rehearse(spec, TWIN, limits=[4], repeats=1).try_next is None
+
+
 def test_no_statistic_decides_alone_because_its_draws_were_right() -> None:
     """A quantile that was off by 0 in every draw outweighed a thousandfold error of all others."""
     rows = [

@@ -153,6 +153,34 @@ def test_the_command_line_shows_one_statistic(
     assert shown["rows"] == [["deciles", "30", "90"]]
 
 
+def test_the_command_line_says_that_only_so_many_rows_of_a_unit_count(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Totals were shown like those of all rows."""
+
+    def told(bounds: dict[str, Any], *more: str) -> Any:
+        own = {"unit_name": "one person", "plan": {"contributions": bounds}}
+        said = MIXED | {"release_id": "x", "account": "a", "spent": {"epsilon": 1}, "spec": {}}
+        (tmp_path / "release.json").write_text(json.dumps(said | own))
+        with pytest.raises(SystemExit) as ended:
+            main(["table", str(tmp_path), *more])
+        assert not ended.value.code
+        return capsys.readouterr().out
+
+    low = {"of": "rows", "values": "low"}
+    jobs = {"rows": 4, "groups": 2, "left_out": low | {"of": "groups"}}
+    bounds = {"jobs": jobs, "mean": {"rows": 6, "groups": 1, "left_out": low}}
+    assert "\nOf one person, at most 6 rows count, in at most 2 groups. What is" in told(bounds)
+    one = told(bounds, "--statistic", "mean", "--json")
+    (note,) = json.loads(one)["notes"]
+    assert note.startswith("Of one person, at most 6 rows count. What is beyond is left out")
+    units = {"jobs": {"rows": 1, "groups": 1, "left_out": low | {"of": "units"}}}
+    assert "\nOf one person, at most 1 group counts. What is beyond" in told(units)
+    # Where nothing is left out, and of a release of a version before, nothing is said.
+    for nothing in ({"jobs": jobs | {"left_out": None}}, {"jobs": {"rows": 4, "groups": 1}}):
+        assert "Of one person" not in told(nothing)
+
+
 def test_shares_are_numbers_in_every_frame_and_groups_called_at_are_texts() -> None:
     """They were texts in Parquet and Polars, and numbers to whoever read the CSV file."""
     table = Table(MIXED["table"])

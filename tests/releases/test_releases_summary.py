@@ -190,6 +190,34 @@ def test_a_dry_run_on_the_command_line_tells_the_accuracy_and_writes_what_it_wou
     assert discreet.check(tmp_path / "asked.yaml").spent["epsilon"] == 1.0
 
 
+def test_a_summary_publishes_what_was_cut_where_it_is_asked_by_a_flag(
+    ledger: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The dry run said to add cut to the spec, and a summary is made from flags."""
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{i},{i % 100},f\n" * (1 + i % 3) for i in range(300))
+    (tmp_path / "people.csv").write_text(f"person,age,sex\n{rows}")
+    (tmp_path / "known.yaml").write_text(yaml.safe_dump(KNOWN))
+    words = ["summarize", "people.csv", "--columns", "known.yaml", "--account", "people"]
+    words += ["--ledger", ledger, "--unit-column", "person", "--rows", "2", "--epsilon", "300"]
+
+    def told(*more: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main([*words, *more])
+        assert not ended.value.code
+        return capsys.readouterr().out
+
+    dry = told("--dry-run")
+    assert "To publish that number, add --cut 0.05. Then the dry run tells" in dry
+    assert "to the spec" not in dry
+    assert "is published with an error of up to" in told("--dry-run", "--cut", "0.05")
+    made = told("--cut", "0.5")
+    assert "100 (100 to 100): units with rows that rows leaves out" in made
+    assert yaml.safe_load((tmp_path / "summary.yaml").read_text())["cut"]["weight"] == 0.5
+    said = json.loads(told("--cut", "0.5", "--json", "--yes"))
+    assert {one["units"] for one in said["cut"] if one["about"] == "rows"} == {100}
+
+
 def test_a_summary_leaves_room_for_what_is_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -228,6 +229,35 @@ def test_what_holds_for_every_output_splits_no_probability(about: str, noise: st
     )
     assert "failure probability is split" in split.stdout or about == "value"
     assert "probability of failing" in split.stdout
+
+
+@pytest.mark.parametrize("sided", ["one", "two"])
+def test_plan_says_how_the_failure_probability_is_split(sided: str) -> None:
+    """It said that it is split, and not how; Gaussian noise of one release has a closed form."""
+    line = f"--releases 1 --ratio 3 --confidence 0.99 --mechanism gaussian --sided {sided}"
+    said = answer("plan", line)
+    pattern = r"split: (?:for rises )?about ([\d.e-]+) .*?([\d.e-]+) (?:in|for) two"
+    found = re.search(pattern + r"(?:, for falls ([\d.e-]+) and ([\d.e-]+))?$", said["how"])
+    assert found is not None
+    shares = [float(share) for share in found.groups() if share is not None]
+    assert len(shares) == (2 if sided == "one" else 4)
+    assert sum(shares) == pytest.approx(0.01, rel=0.05)
+    # T(x) is at least the chance that the loss is above x: normal, mean ρ and variance 2ρ.
+    rho = said["per_release"]["rho"]
+    for share, times, limit in zip(shares, (1, 4), (math.log(3) / 2, math.log(3)), strict=False):
+        true = 0.5 * math.erfc((limit - times * rho) / math.sqrt(4 * times * rho))
+        assert true <= share * 1.05
+
+
+def test_a_horizon_names_the_release_that_its_point_belongs_to() -> None:
+    line = "--mechanism gaussian --sigma 20 --prior 0.1 --posterior-limit 0.5"
+    said = answer("horizon", line)
+    assert said["method"].endswith(f"δ ≈ 0.00179); at release {said['releases']}")
+    further = answer("horizon", f"{line} --upto 250")["method"]
+    assert further.endswith("; at release 250")
+    assert further != said["method"].replace("211", "250")
+    pure = answer("horizon", "--epsilon 0.1 --prior 0.1 --posterior-limit 0.5")
+    assert pure["method"] == "pure DP: for every output"
 
 
 def test_plan_prints_the_noise_of_the_last_release_and_how_totals_are_rounded() -> None:

@@ -196,6 +196,35 @@ def test_a_dry_run_says_what_would_be_refused(tmp_path):
     assert "everything charged" in synthesize(tolerant, folder=tmp_path, dry_run=True).notes[-1]
 
 
+def test_a_dry_run_says_what_a_promise_about_a_value_allows_under_replace(tmp_path):
+    """The draws have one ε under both, and under add-remove a value counted as two steps."""
+
+    def told(adjacency: str, folder: Path = tmp_path, **changes) -> tuple[Synthesis, list[str]]:
+        protect = {"unit": "person", "column": "id", "rows": 1, "adjacency": adjacency}
+        spec = words(protect=protect, **{"budget": None, "account": "new"} | changes)
+        made = synthesize(spec, folder=folder, dry_run=True)
+        return made, [note for note in made.notes if "adjacency: replace" in note]
+
+    folder_of(tmp_path)
+    asked = {"tolerance": {"posterior": 0.25, "p": 1, "q": 0.04}}
+    here, notes = told("add-remove", **asked)
+    there, none = told("replace", **asked)
+    assert there.synthesizer.epsilon == pytest.approx(2 * here.synthesizer.epsilon)
+    (note,) = notes
+    shown, now = (float(one.rstrip(".")) for one in re.findall(r"[\d.]+", note))
+    assert now == pytest.approx(here.synthesizer.epsilon, rel=1e-3)
+    assert there.synthesizer.epsilon - 1e-5 < shown <= there.synthesizer.epsilon
+    assert not none
+    for other in ({"ratio": 3}, {"ratio": 3, "about": "membership"}):
+        assert not told("add-remove", tolerance=other)[1]
+    assert not told("add-remove", budget={"epsilon": 1})[1]
+    # The promise of an account counts the same.
+    Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}").open_account(
+        "new", unit="person", filter="pure", promise=asked["tolerance"], approver="A", reason="r"
+    )
+    assert told("add-remove")[1] == notes
+
+
 def test_a_second_run_is_a_new_charge_and_must_be_confirmed(tmp_path):
     path = folder_of(tmp_path)
     first = synthesize(path)
@@ -814,10 +843,12 @@ def test_command_synthesize(tmp_path):
     assert dry.exit_code == 0
     assert "Not drawn" in dry.stdout
     assert dry.stdout.count("taken to be in UTF-8") == 1
+    assert "declare what is different" in dry.stdout
     blur = synthesize(path, dry_run=True).prior_share  # as the statement has it, rounded up
     assert f"share of the file that is blur  {percent(blur, 'up', 1)}\n" in dry.stdout
     done = run(command, path, "--yes", "--json")
     assert done.stderr.count("taken to be in UTF-8") == 1
+    assert "declare what is different" not in done.stderr  # a dry run says how
     assert done.exit_code == 0, done.output
     payload = json.loads(done.stdout)
     assert {"epsilon", "risk", "acceptable", "utility"} <= set(payload)
@@ -875,6 +906,25 @@ def test_command_assess(tmp_path):
     ):
         refused = run(command, path, "--epsilon", 1, *arguments)
         assert isinstance(refused.exception, InputError)
+
+
+def test_assess_prints_the_distances_and_says_what_u_is(tmp_path):
+    """Only `--json` had them, and a single U was printed that nothing defined."""
+    from discreet.cli.synthetic import assess as command
+
+    path = folder_of(tmp_path)
+    asked = [path, "--candidate", tmp_path / "out" / synthesize(path).release_id]
+    said = json.loads(run(command, *asked, "--json").stdout)["utility"]
+    out = run(command, *asked).stdout
+    worst = {row["column"]: row for row in sorted(said["lost"], key=lambda row: row["lost"])}
+    for column, apart in said["marginals"].items():
+        level = f"{worst[column]['lost']:.2f} ({worst[column]['level']})"
+        assert re.search(rf"^  {column} +{apart:.3f} +{re.escape(level)}$", out, re.M)
+    for pair in said["pairs"]:
+        assert re.search(rf"^  {', '.join(pair['columns'])} +{pair['distance']:.3f}$", out, re.M)
+    assert re.search(rf"^  all columns together +{said['table']:.3f}$", out, re.M)
+    assert "U says by how many powers of ten its expected squared error is larger" in out
+    assert "The inferred share of a level is what an analyst of the file takes" in out
 
 
 def test_a_dry_run_tells_a_belief_by_one_rounding(tmp_path):

@@ -773,8 +773,9 @@ def test_the_page_says_how_a_file_is_taken_to_be_written(client: Any, spec: dict
     begun = client.get("/release", params={"source": "visits.csv"}, headers=HTML)
     assert begun.status_code == 200
     shown = client.get("/release", params={"spec": written(spec)}, headers=HTML)
-    assert "is taken to be in UTF-8" in shown.text
+    assert shown.text.count("is taken to be in UTF-8") == 1
     assert "count as missing" in shown.text
+    assert "declare what is different" in shown.text
 
 
 def test_the_page_says_what_a_job_is_told(client: Any, spec: dict[str, Any]) -> None:

@@ -7,7 +7,8 @@ probability that the promise allows, T and F the chances of a rise and a fall, a
 - For every output: the release must be pure DP within the limits.
 - With a confidence 1 − η, for a strong adversary, whatever is true of the unit:
   - where both steps count, T₁(A) + T₂(B) ≤ η one-sided, and two-sided
-    T₁(A) + T₂(B) + F₁(A) + T₂(B) ≤ η: each direction has its share, whatever shares suit best;
+    T₁(A) + T₂(B) + F₁(A) + T₂(B) ≤ η: no share is fixed beforehand, and each has what the noise
+    needs at the limits;
   - where one of them counts (a value of someone who is in; replace, local), the loss that is
     passed with probability η, or η/2 in each direction, must be within the limit;
   - where the value is known (q = 1) the same with KSZ's two-sided bound, whose two directions
@@ -192,21 +193,20 @@ def _both(
 
     A, B = limits.one or 0.0, limits.two or 0.0
     near, far = loss.steps(limits.steps[0]), loss.steps(limits.steps[1])
-    if math.isinf(A) and math.isinf(B):
-        chance = 0.0
-    else:
+    shares: list[float] = []
+    if not (math.isinf(A) and math.isinf(B)):
         # Two steps must not claim less than one, by whichever valid account of that.
         two = far.chance_of_rise(B, near)
-        chance = near.chance_of_rise(A) + two
+        shares += [near.chance_of_rise(A), two]
         if sided == "two":
             # Of related units the truth may be further away than one step's law tells.
             wide = near if limits.steps[0] == 1 else far
-            chance += wide.chance_of_fall(A) + two
-        chance = min(1.0, up(chance))
+            shares += [wide.chance_of_fall(A), two]
+    chance = min(1.0, up(math.fsum(shares)))
     certain = chance == 0
     excess = math.log(chance) - math.log(failure) if chance > 0 else -math.inf
     # No output passes either limit: no probability of failing is split.
-    method = say("budgets.kept.pure") if certain else near.described(say("budgets.kept.both"))
+    method = say("budgets.kept.pure") if certain else near.described(_split(shares, excess <= 0))
     return Kept(
         excess=excess,
         failure=0.0 if certain else failure,
@@ -218,6 +218,15 @@ def _both(
         note=note,
         theorem=near.theorem,
     )
+
+
+def _split(shares: list[float], kept: bool) -> str:
+    """Say how the failure probability is split; with the shares, where they keep the promise."""
+    said = say("budgets.kept.both")
+    if not kept:
+        return said
+    own: dict[str, float] = dict(zip(("one", "two", "one_down", "two_down"), shares, strict=False))
+    return f"{said}: {say(f'budgets.kept.shares_{len(shares)}', **own)}"
 
 
 def _on_average(promise: Promise, loss: PrivacyLoss) -> Kept:

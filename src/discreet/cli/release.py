@@ -27,6 +27,7 @@ from discreet.reading import write_new
 from discreet.statements.presenter import (
     accuracy_lines,
     amount_text,
+    cut_line,
     figures_spent,
     spends_text,
 )
@@ -224,21 +225,23 @@ def _price(call: dict[str, Any], figures: int) -> str:
     return amount_text({name: call.get(name) for name in paid}, "up", figures)
 
 
-def _cost_lines(said: dict[str, Any]) -> list[str]:
+def _cost_lines(said: dict[str, Any], pay: str = "pay") -> list[str]:
     return [
         *_call_lines(said),
         "Accuracy:",
-        *(f"  {line}" for line in accuracy_lines(said)),
+        *(f"  {line}" for line in accuracy_lines(said, pay)),
         f"Mechanism: {said['mechanism']}",
     ]
 
 
-def _looked(made: Preview, said: dict[str, Any], more: list[str], as_json: bool) -> None:
-    """Print a dry run, and end as the release would."""
+def _looked(
+    made: Preview, said: dict[str, Any], more: list[str], as_json: bool, pay: str = "pay"
+) -> None:
+    """Print a dry run, and end as the release would; `pay` is how to publish what is cut."""
     refused = made.refused
     if refused is not None:
         said["refused"]["next"] = refused.flags or refused.next
-    emit(said, [*_preview_lines(said), *more], as_json)
+    emit(said, [*_preview_lines(said, pay), *more], as_json)
     if refused is not None:
         raise refused
 
@@ -247,7 +250,7 @@ def _warned(said: dict[str, Any]) -> list[str]:
     return [say("cli.warning", text=text) for text in said["warnings"]]
 
 
-def _preview_lines(said: dict[str, Any]) -> list[str]:
+def _preview_lines(said: dict[str, Any], pay: str = "pay") -> list[str]:
     left = _left(said["remaining"])
     if said["remaining"] is not None and not said["remaining"].get("unbounded"):
         _, left = side_by_side(said["spent"], said["remaining"])
@@ -258,7 +261,7 @@ def _preview_lines(said: dict[str, Any]) -> list[str]:
     return [
         *_warned(said),
         say(f"cli.release.{first}", spent=spends_text(said), left=left, paid=said["paid"]),
-        *([say("cli.release.over")] if over else _cost_lines(said)),
+        *([say("cli.release.over")] if over else _cost_lines(said, pay)),
         # Why it would be refused is the message of the exit code, on standard error.
         *(
             note
@@ -330,6 +333,8 @@ def rehearse(
     how_good = "chooses" if listed else "has" if found.least == found.recommended else "even"
     about = say(f"cli.rehearse.spec_{how_good}", **says)
     lines.append(say("cli.rehearse.recommended", limit=found.least, spec=about))
+    if found.try_next:
+        lines.append(say("cli.rehearse.try_next", largest=found.least, next=found.try_next))
     if found.even:
         lines.append(say("cli.rehearse.even", limits=", ".join(map(str, found.even))))
     if found.by_groups:
@@ -362,6 +367,7 @@ def summarize(
     written: Written,
     unit_column: list[str] | None = None,
     rows: int | None = None,
+    cut: Annotated[float | None, typer.Option(metavar="WEIGHT")] = None,
     releases: Annotated[int | None, typer.Option(metavar="K")] = None,
     output: Path = Path("out"),
     write: Path | None = None,
@@ -385,6 +391,8 @@ def summarize(
         write = Path("summary.yaml")
     if promise.says_what:
         allowed = {"tolerance": keys | {k: v for k, v in budget.items() if k == "delta"}}
+    if cut is not None:
+        allowed["cut"] = {"weight": cut}
     if releases is not None:
         allowed["series"] = {"releases": releases}
     made = summarize(
@@ -403,7 +411,7 @@ def summarize(
     said = made.to_dict() | {"spec": None if write is None else str(write.resolve())}
     if not isinstance(made, Summary):
         wrote = [] if write is None else [say("cli.init.wrote", file=write)]
-        _looked(made, said, wrote, as_json)
+        _looked(made, said, wrote, as_json, "pay_by_flag")
         return
     cells = [
         [str(one["column"] or "-"), row["what"], _label(one, row), *_numbers(row)]
@@ -414,6 +422,7 @@ def summarize(
     spent = amount_text(said["spent"], "up")
     if rows is not None:
         lines.append(say("cli.summarize.limited", rows=rows))
+    lines += map(cut_line, said["cut"] or ())
     lines += [say("cli.warning", text=text) for text in made.unclear]
     lines.append(say("cli.summarize.made", release_id=said["release_id"], spec=write, spent=spent))
     emit(said, lines, as_json)

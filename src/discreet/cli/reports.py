@@ -140,6 +140,7 @@ def table(
     made: dict[Path, bytes] = {}
     try:
         shown = sheets.wide(said, across, statistic) if pivoted else sheets.tidy(said, statistic)
+        notes = sheets.beyond_limits(said, statistic)
         if csv is not None:
             made[csv] = sheets.spreadsheet_csv(shown, separator, decimal)
         if xlsx is not None:
@@ -161,9 +162,10 @@ def table(
         raise InputError("errors.file_unwritable", file=path, why=error.strerror) from None
     files = [str(path.resolve()) for path in made]
     rows = [["" if cell is None else cell for cell in row] for row in shown.shown]
-    lines = [say("sheets.wrote", path=path) for path in files] or aligned(rows, shown.header)
+    lines = [say("sheets.wrote", path=path) for path in files]
+    lines = lines or [*aligned(rows, shown.header), *notes]
     payload = {"release_id": said["release_id"], "columns": shown.header, "rows": shown.rows}
-    emit({**payload, "files": files}, lines, as_json)
+    emit({**payload, "files": files, "notes": notes}, lines, as_json)
 
 
 def _stored(release: str, ledger: str | None, output: str | None) -> dict[str, Any]:

@@ -16,6 +16,9 @@ from discreet.rounding import FIGURES, belief_percent, number, percent
 from discreet.statements.presenter import amount_text
 from discreet.words import say
 
+_MOST_PAIRS = 10
+"""The most pairs of columns whose distances are printed; JSON has all."""
+
 
 @described("synthesize")
 def synthesize(
@@ -189,7 +192,7 @@ def _risk_lines(found: dict[str, Any], candidates: int) -> list[str]:
         cells = ["{prior:g}", "{largest:.4f}", "{largest_relative:.4g}", "{average:.4f}"]
         lines += grid(risk["priors"], cells, ["prior", "largest R", "largest RR", "average R"])
         lines += _intruder_lines(risk["intruders"])
-        lines += _lost_lines(found["utility"])
+        lines += _utility_lines(found["utility"])
         lines += [] if found["acceptable"] is None else [say("cli.assess.outside", **risk)]
         lines += [
             f"  {_cell(entry['cell'])}: {entry['records']} records, priors {_span(entry['priors'])}"
@@ -222,13 +225,34 @@ def _intruder_lines(intruders: list[dict[str, Any]]) -> list[str]:
     return ["", *table(lines, names), ""]
 
 
-def _lost_lines(utility: dict[str, Any] | None) -> list[str]:
-    if utility is None or not utility["lost"]:
+def _utility_lines(utility: dict[str, Any] | None) -> list[str]:
+    """Return how far the file is from the original, by column and pair, and what that costs."""
+    if utility is None:
         return []
-    worst = max(utility["lost"], key=lambda row: row["lost"])
-    values = {"digits": worst["lost"], "times": 10 ** worst["lost"]}
-    where = {"column": worst["column"], "level": worst["level"]}
-    return [say("cli.assess.lost", **values, **where)]
+    lost = utility["lost"] or []
+    worst = {row["column"]: row for row in sorted(lost, key=lambda row: float(row["lost"]))}
+    rows = [
+        [name, f"{apart:.3f}", *_worst_level(worst.get(name))]
+        for name, apart in utility["marginals"].items()
+    ]
+    pairs = sorted(utility["pairs"], key=lambda pair: -float(pair["distance"]))
+    rows += [[", ".join(p["columns"]), f"{p['distance']:.3f}", ""] for p in pairs[:_MOST_PAIRS]]
+    rows.append([say("cli.assess.together"), f"{utility['table']:.3f}", ""])
+    header = ["shares of", say("cli.assess.distance"), say("cli.assess.worst") if lost else ""]
+    lines = ["", *table(rows, header), ""]
+    if more := len(pairs) - _MOST_PAIRS:
+        lines += [say("cli.assess.more_pairs", pairs=more)] if more > 0 else []
+    lines.append(say("cli.assess.distance_is"))
+    if lost:
+        largest = max(lost, key=lambda row: float(row["lost"]))
+        values = {"digits": largest["lost"], "times": 10 ** largest["lost"]}
+        where = {"column": largest["column"], "level": largest["level"]}
+        lines += [say("cli.assess.lost", **values, **where), say("cli.assess.lost_is")]
+    return lines
+
+
+def _worst_level(row: dict[str, Any] | None) -> list[str]:
+    return [""] if row is None else [f"{row['lost']:.2f} ({row['level']})"]
 
 
 def _link_lines(found: dict[str, Any]) -> list[str]:

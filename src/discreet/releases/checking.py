@@ -225,6 +225,9 @@ def _read(spec: Spec, seen: Iterable[str]) -> Iterator[str]:
 LIMITS = (1, 2, 5, 10, 20, 50)
 """The limits that are tried where none are named."""
 
+FURTHER = (*LIMITS, 70, 100, 150, 200, 300, 500, 700, 1000)
+"""Where none are named, the next of these is tried too, as long as the one before it is best."""
+
 GROUPS = (1, 2, 3, 5, 10, 20)
 """The limits of groups that are tried where the spec has one, up to what the twin's units touch."""
 
@@ -266,7 +269,7 @@ class Rehearsal(JsonReady, Tabular):
         *("limit", "choices", "least", "recommended", "recommended_by", "best"),
         *("repeats", "alike", "even", "rows"),
         *("groups", "least_together", "recommended_together", "by_groups"),
-        "even_together",
+        *("even_together", "try_next"),
     )
     recommended_by: ClassVar[str] = "geometric-mean-of-errors"
 
@@ -301,6 +304,14 @@ class Rehearsal(JsonReady, Tabular):
             if row["error"] < found.get(row["statistic"], {"error": math.inf})["error"]:
                 found[row["statistic"]] = row
         return {name: row["limit"] for name, row in found.items()}
+
+    @property
+    def try_next(self) -> int | None:
+        """A larger limit to try, where the largest that was tried is best; None if none can be."""
+        largest = max((row["limit"] for row in self.rows), default=_MOST)
+        biased = any(row["bias"] for row in self.rows if row["limit"] == largest)
+        may_help = biased and self.least == largest < _MOST and largest not in self.alike
+        return min(2 * largest, _MOST) if may_help else None
 
     def to_columns(self) -> dict[str, list[Any]]:
         """Return a row for each limit and statistic."""
@@ -345,6 +356,9 @@ def rehearse(
         truth = _exact(_truth(asked, engine), engine)
         trial = _Trial(engine, truth, tuple(tried), repeats)
         rows, same = trial.of_limits(asked)
+        while limits is None and (larger := trial.next_of(rows)):
+            trial = replace(trial, limits=tuple(sorted((*trial.limits, larger))))
+            rows, same = trial.of_limits(asked)
         beside = trial.of_groups(asked, rows)
     own = asked.protect.rows
     even = trial.best(rows)
@@ -383,6 +397,12 @@ class _Trial:
         tried = sorted(first for first, *_ in found)
         rows = [row | {"limit": n} for n in tried for row in self._tried(spec, plans[n], n)]
         return rows, {first: others for first, *others in found if others}
+
+    def next_of(self, rows: Sequence[Mapping[str, Any]]) -> int | None:
+        """Return the next of `FURTHER` above the best limit, unless it was tried."""
+        best = self.best(rows)[0]
+        larger = next((n for n in FURTHER if n > best), None)
+        return None if larger in self.limits else larger
 
     def _tried(self, spec: Spec, plan: Plan, limit: int) -> list[dict[str, Any]]:
         if plan.bounded not in self.known:

@@ -502,6 +502,16 @@ def columns_in(term: Term) -> Iterator[str]:
         yield from columns_in(part)
 
 
+def written(column: str) -> str:
+    """Return a column as a formula names it.
+
+    >>> written("age"), written("age in years"), written("not")
+    ('age', '`age in years`', '`not`')
+    """
+    plain = re.fullmatch(r"[^\W\d]\w*", column) and column.lower() not in _WORDS
+    return column if plain else f"`{column}`"
+
+
 def casts(term: Term) -> Iterator[tuple[str, Type]]:
     """Yield the columns without a type in a resolved formula, each with the type read in it."""
     for part in term.parts:
@@ -516,8 +526,10 @@ def tested_for_null(term: Term) -> Iterator[str]:
         yield from columns_in(part) if term.op == "is null" else tested_for_null(part)
 
 
-def unmet(term: Term) -> Iterator[str]:
+def unmet(term: Term, known: frozenset[str] = frozenset()) -> Iterator[str]:
     """Yield columns whose nulls take the last value of an `if`, without being tested for.
+
+    One that an outer `if` tests is `known` in what it chooses from.
 
     >>> list(unmet(parse("if(age > 17, 'adult', 'child')").tree))
     ['age']
@@ -525,10 +537,10 @@ def unmet(term: Term) -> Iterator[str]:
     []
     """
     if term.op == "if":
-        tested = set(tested_for_null(term.parts[0]))
-        yield from (name for name in columns_in(term.parts[0]) if name not in tested)
+        known |= set(tested_for_null(term.parts[0]))
+        yield from (name for name in columns_in(term.parts[0]) if name not in known)
     for part in term.parts:
-        yield from unmet(part)
+        yield from unmet(part, known)
 
 
 def domain(term: Term) -> tuple[str, ...] | None:

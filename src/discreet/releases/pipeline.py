@@ -134,7 +134,7 @@ class Preview(_Charged, Tabular):
     @property
     def unasked(self) -> tuple[str, ...]:
         """The warnings and notes that are told where nobody is asked whether to go on."""
-        told = (*self.warnings, *self.plan.as_written, *self.plan.notes, *self.outlook.unasked)
+        told = (*self.warnings, *self.plan.in_short, *self.plan.notes, *self.outlook.unasked)
         return tuple(dict.fromkeys(told))
 
     @property

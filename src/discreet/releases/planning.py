@@ -289,11 +289,20 @@ class Plan:
     @property
     def as_written(self) -> tuple[str, ...]:
         """How keys, and a CSV file, are taken to be written: what is otherwise does not count."""
+        return self._written()
+
+    @property
+    def in_short(self) -> tuple[str, ...]:
+        """The same without the keys that files list, and without how to declare what is not so."""
+        return self._written(in_short=True)
+
+    def _written(self, *, in_short: bool = False) -> tuple[str, ...]:
         keys = any(one.by and not one.open for one in self.statistics)
-        told = (*self._listed(), say("releases.plan.public_keys")) if keys else ()
+        listed = () if in_short else self._listed()
+        told = (*listed, say("releases.plan.public_keys")) if keys else ()
         if self.given:
             return (say("releases.plan.data_given"), *told)
-        written = as_written(self.spec.source)
+        written = as_written(self.spec.source, in_short=in_short)
         comma = options_of(self.spec.source).decimal == ","
         return (*written, *(self._bounds() if written and comma else ()), *told)
 
@@ -504,8 +513,11 @@ _WRITTEN = {
 """Examples of what a spec may declare of a CSV file."""
 
 
-def as_written(given: GivenSource) -> tuple[str, ...]:
-    """Say how a CSV file is taken to be written; nothing of another source."""
+def as_written(given: GivenSource, *, in_short: bool = False) -> tuple[str, ...]:
+    """Say how a CSV file is taken to be written; nothing of another source.
+
+    Unless it is said `in_short`, it also says how to declare what is different.
+    """
     source = options_of(given)
     if not is_csv(source.path or ""):
         return ()
@@ -521,7 +533,8 @@ def as_written(given: GivenSource) -> tuple[str, ...]:
     if "decimal" in declared and "thousands" in open_:  # a file may have none
         open_.remove("thousands")
     fields = [f"{name}: {_WRITTEN[name]}" for name in open_]
-    declare = say("releases.plan.declare", fields=", ".join(fields)) if fields else ""
+    told_how = fields and not in_short
+    declare = say("releases.plan.declare", fields=", ".join(fields)) if told_how else ""
     told = said | {"number": number, "dates": dates, "declare": declare}
     return (say("releases.plan.as_written", **told),)
 

@@ -74,6 +74,7 @@ from discreet.releases.formula import (
     resolve,
     tested_for_null,
     unmet,
+    written,
 )
 from discreet.releases.models import Closed, NamesOrOne, Pair, as_tuple
 from discreet.releases.source import Sourced, options_of, path_in
@@ -297,8 +298,10 @@ def hints(spec: Spec) -> Iterator[str]:
     tables = [table for entry in spec.named() for table in entry.tables()]
     for name, text in spec.let.items():
         tested = _tested_beside(spec, name, tables)
-        if missing := [one for one in unmet(parse(text).tree) if one not in tested]:
-            yield say("releases.plan.unmet", name=name, column=missing[0])
+        if missing := [one for one in dict.fromkeys(unmet(parse(text).tree)) if one not in tested]:
+            where = " and ".join(f"{written(one)} is not null" for one in missing)
+            told = {"columns": " or ".join(missing), "many": len(missing), "where": where}
+            yield say("releases.plan.unmet", name=name, **told)
     for join in (join for join in spec.join if join.public and len(join.by) == 1):
         for column in join.columns:
             both = {column, *join.by}

@@ -147,6 +147,22 @@ def tells_nothing(said: Mapping[str, Any]) -> list[str]:
     return _of_stored(said, only_bounds)
 
 
+def beyond_limits(said: Mapping[str, Any], statistic: str | None = None) -> list[str]:
+    """Say in a line that only so many rows of a unit count in a stored release, where some may not.
+
+    The limits are the largest of all statistics, or those of one.
+    """
+    bounds = (said.get("plan") or {}).get("contributions", {})
+    shown = bounds.values() if statistic is None else filter(None, [bounds.get(statistic)])
+    losing = [one for one in shown if one.get("left_out")]
+    if not losing:
+        return []
+    of = {one["left_out"]["of"] for one in losing}
+    most = {name: max(one[name] for one in losing) for name in ("rows", "groups")}
+    how = "units" if not of & {"rows", "groups"} else "groups" if "groups" in of else "rows"
+    return [say(f"sheets.beyond_{how}", unit=said["unit_name"], **most)]
+
+
 def _of_stored(said: Mapping[str, Any], ask: Callable[[Spec, Any], Iterable[Any]]) -> list[Any]:
     """Ask a question of the spec and table of a stored release; nothing if it is not read."""
     from discreet.releases.spec import load

@@ -433,8 +433,12 @@ class PublicFiles:
     spec: InFolder
 
     def keys(self, name: str, column: str) -> tuple[str, ...]:
-        """Return the keys of a column."""
-        return keys_from_file(self.spec.public_file(name, column), column)
+        """Return the keys of a column; of a public table that is joined, each value once."""
+        path = self.spec.public_file(name, column)
+        joined = (join for join in getattr(self.spec, "join", ()) if join.public)
+        files = (file_of(path_in(join.source) or "") for join in joined)
+        distinct = any(file is not None and self.spec.path(file) == path for file in files)
+        return keys_from_file(path, column, distinct=distinct)
 
     def parents(self, name: str, child: str, parent: str) -> dict[str, str]:
         """Return the key of a column for each key of another; refuse two for one."""
@@ -520,8 +524,8 @@ def _number_reader(texts: Sequence[str], file: str) -> Callable[[str], Fraction]
     return lambda text: fraction_of(_BETWEEN.sub("", text))
 
 
-def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
-    """Return the keys in a CSV file, in its order."""
+def keys_from_file(path: Path, column: str, *, distinct: bool = False) -> tuple[str, ...]:
+    """Return the keys in a CSV file, in its order; one that is listed twice only if `distinct`."""
     header, *body = _csv_rows(path)
     if column in header:
         place = header.index(column)
@@ -532,6 +536,7 @@ def keys_from_file(path: Path, column: str) -> tuple[str, ...]:
     keys = tuple(row[place] for row in body if len(row) > place and row[place] != "")
     if not keys:
         raise SpecError("releases.keys.no_rows", file=path.name, column=column)
+    keys = tuple(dict.fromkeys(keys)) if distinct else keys
     if len(set(keys)) != len(keys):
         raise SpecError("releases.keys.twice", file=path.name, column=column)
     return keys

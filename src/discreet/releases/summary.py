@@ -102,7 +102,7 @@ class Summary(Tabular):
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as JSON-ready values."""
         made = self.release.to_dict()
-        kept = ("release_id", "spent", "remaining", "files", "statement", "head")
+        kept = ("release_id", "spent", "remaining", "files", "statement", "head", "cut")
         return {name: made[name] for name in kept} | {
             "columns": [dict(c) for c in self.columns],
             "unclear": list(self.unclear),
@@ -139,9 +139,9 @@ def summarize(
 
     `source` is a path or URL, or the mapping that a spec has there. `columns` maps a column to what
     is public about it: `{"bounds": [0, 120]}` or `{"keys": ["f", "m"]}`. `protect` is that of a
-    spec. `promise` has either `tolerance` or `budget`, as in a spec. `confirm`, `say` and
-    `before_charge` are those of a release. If `write` is a file that holds the very same spec, as a
-    dry run left it, it stays; any other file is refused.
+    spec. `promise` has either `tolerance` or `budget`, and perhaps `cut`, as in a spec. `confirm`,
+    `say` and `before_charge` are those of a release. If `write` is a file that holds the very same
+    spec, as a dry run left it, it stays; any other file is refused.
     """
     place = Path(folder) if folder else Path.cwd()
     asked = summary_spec(source, columns, account, protect, ledger, output, promise)

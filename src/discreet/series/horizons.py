@@ -176,7 +176,8 @@ def horizon(
         last = upto or passed or min(_SHOWN, ceiling)
         places = list(range(1, last + 1)) if most is None else _spread(last, most, passed)
     steps = watched.walk(places, passed)
-    final, sure = watched.final(places[-1], passed), watched.promise
+    end, sure = watched.end(places[-1], passed), watched.promise
+    final = watched.after(end).kept
     finite = not math.isinf(steps[-1].epsilon_prime)
     certain = final.failure == 0 and finite and not sure.on_average
     return Horizon(
@@ -190,7 +191,9 @@ def horizon(
         sided=sure.sided,
         strength=final.strength,
         survives_post_processing=final.survives,
-        method=final.method,
+        method=say("series.at_release", method=final.method, release=end)
+        if end and final.failure
+        else final.method,
         assumptions=assumptions_for(
             sure.adjacency,
             strong=not sure.every_output,
@@ -330,14 +333,14 @@ class _Watched:
             return 0
         return first_above(lambda k: self.after(k).kept.excess, reach)
 
-    def final(self, last: int, passed: int | None) -> Kept:
-        """Return how the promise is kept, or not, at the end of a series.
+    def end(self, last: int, passed: int | None) -> int:
+        """Return the number of releases whose bound is told: the last, or the first that passes.
 
         Where two losses count it is not followed beyond the number that passes: after that all
         that is said of it stays the same.
         """
         follows = self.alone is None and not (self.promise.every_output or self.promise.on_average)
-        return self.after(min(last, passed or last) if follows else last).kept
+        return min(last, passed or last) if follows else last
 
     def walk(self, places: Iterable[int], passed: int | None) -> list[Step]:
         """Return the beliefs after so many releases; a bound never falls."""

@@ -227,24 +227,33 @@ def assumption_rows(assumptions: Mapping[str, str]) -> list[list[str]]:
     return [[say(f"presenter.rests_on.{name}"), said] for name, said in assumptions.items()]
 
 
-def accuracy_lines(said: Mapping[str, Any]) -> list[str]:
+def accuracy_lines(said: Mapping[str, Any], pay: str = "pay") -> list[str]:
     """Return how accurate each statistic is, a line for each, and what that leaves out.
 
-    This is for the publisher, and says how to publish more until a release is made; statements
-    have `cut_lines` alone.
+    Quantiles with the same error share a line, and what holds for all of them is said once. This is
+    for the publisher, and says how to publish more until a release is made (`pay`, or `pay_by_flag`
+    where there is a flag for it); statements have `cut_lines` alone.
     """
-    lines = [": ".join(filter(None, (row["statistic"], accuracy(row)))) for row in said["accuracy"]]
+    together: dict[tuple[str, str], list[str]] = {}
+    for row in said["accuracy"]:
+        own = "" if "interval_ranks" in row else row["statistic"]
+        together.setdefault((own, accuracy(row, spread=False)), []).append(row["statistic"])
+    lines = [
+        ": ".join(filter(None, (", ".join(names), off))) for (_, off), names in together.items()
+    ]
+    if any("interval_ranks" in row for row in said["accuracy"]):
+        lines.append(f"{say('statements.accuracy.spread')}.")
     sized = any("assumed" in row or "interval_assumed" in row for row in said["accuracy"])
     lines += [say("presenter.accuracy.counted")] if sized and said["cut"] != [] else []
-    return [*lines, *cut_lines(said), *_advice(said)]
+    return [*lines, *cut_lines(said), *_advice(said, pay)]
 
 
-def _advice(said: Mapping[str, Any]) -> list[str]:
+def _advice(said: Mapping[str, Any], pay: str) -> list[str]:
     """Return how to publish what is cut, or how useful it will be; nothing after a release."""
     if said.get("release_id") is not None:
         return []
     if said["cut"] is None:
-        return [say("presenter.cut.pay")]
+        return [say(f"presenter.cut.{pay}")]
     asked = {row["name"] for row in said["cut"]}
     widths = [row.get("half_width") for row in said["accuracy"] if row["statistic"] in asked]
     most = max(filter(None, widths), default=None)
@@ -317,13 +326,17 @@ def cut_line(row: Mapping[str, Any]) -> str:
     return f"{line} {say('presenter.cut.at_most', most=row['at_most'])}"
 
 
-def accuracy(row: Mapping[str, Any]) -> str:
-    """Return how accurate one statistic will be, without its name."""
+def accuracy(row: Mapping[str, Any], *, spread: bool = True) -> str:
+    """Return how accurate one statistic will be, without its name.
+
+    With `spread` it says for which values the interval of a quantile is told.
+    """
     later = ("only_bounds", "interval_ranks")
     off = accuracy_text({name: value for name, value in row.items() if name not in later})
     how = "off" if "half_width" in row else "off_assumed"
     parts = [say(f"presenter.accuracy.{how}", off=off, interval=row["interval"])] if off else []
-    parts += filter(None, [reach_text(row)])
+    if reach := reach_text(row):
+        parts.append(f"{reach}. {say('statements.accuracy.spread')}" if spread else reach)
     if "only_bounds" in row:
         parts.append(only_bounds_text(row))
     if "lead_for_even_odds" in row:

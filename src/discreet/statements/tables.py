@@ -584,7 +584,8 @@ def accuracy_text(row: Facts) -> str:
     if "ranks" in row:
         name = "tied" if "ties" in row else "ranks"
         off = say(f"statements.accuracy.{name}", ranks=number(row["ranks"], "up"))
-        return "; ".join(filter(None, (off, reach_text(row))))
+        reach = reach_text(row)
+        return f"{off}; {reach}. {say('statements.accuracy.spread')}" if reach else off
     found = []
     for size in row.get("assumed", ()):
         if "half_width" in size:

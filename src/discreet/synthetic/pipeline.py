@@ -14,20 +14,21 @@ earlier file are known only approximately; where no unit has, they are exact.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.budgets import choose
 from discreet.errors import InputError
 from discreet.frames import JsonReady, Tabular, columns_from, html_grid
-from discreet.guarantees import PureDP
+from discreet.guarantees import Adjacency, PureDP
 from discreet.lazily import missing
 from discreet.numerics import double_above
 from discreet.promises import delta_in
-from discreet.rounding import FIGURES, number, percent
+from discreet.rounding import FIGURES, number, percent, up
 from discreet.statements import PRIORS, compared_lines, learned_lines, promise_lines
 from discreet.statements.tables import flat, stated_amount, titled
 from discreet.synthetic import files
@@ -55,7 +56,8 @@ class Synthesis(Tabular):
     """A synthetic file as released, or (`release_id` None) what it would cost.
 
     `judged` is there for a file that was chosen among candidates: it has no guarantee then.
-    `outlook` is what the charge would do, in a dry run; `written` how the source is taken to be.
+    `outlook` is what the charge would do, in a dry run; `written` how the source is taken to be,
+    and `in_short` the same in a job.
     """
 
     release_id: str | None
@@ -69,6 +71,7 @@ class Synthesis(Tabular):
     judged: Search | None = None
     outlook: Outlook | None = None
     written: tuple[str, ...] = ()
+    in_short: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -78,7 +81,7 @@ class Synthesis(Tabular):
     @property
     def unasked(self) -> tuple[str, ...]:
         """The notes that are told where nobody is asked whether to go on."""
-        return () if self.outlook is None else (*self.written, *self.outlook.unasked)
+        return () if self.outlook is None else (*self.in_short, *self.outlook.unasked)
 
     @property
     def statement(self) -> Path | None:
@@ -178,10 +181,13 @@ def synthesize(
     spent = wanted.spent
     with closing(_opened(asked.source, asked.path, data)) as engine:
         files.check_columns(engine, asked)
-        written = () if data is not None else as_written(asked.source)
         if dry_run or say is not None:
             seen = wanted.outlook(confirm if dry_run else True)
-            more: dict[str, Any] = {"outlook": seen, "written": written}
+            seen = replace(seen, notes=(*seen.notes, *_under_replace(asked, law, seen)))
+            more: dict[str, Any] = {"outlook": seen}
+            if data is None:
+                short = as_written(asked.source, in_short=True)
+                more |= {"written": as_written(asked.source), "in_short": short}
             dry = Synthesis(None, law, charge, cells, asked.n, spent, seen.remaining, (), **more)
             if dry_run or say is None:
                 return dry
@@ -196,6 +202,24 @@ def synthesize(
 def _law_for(spec: SyntheticSpec, epsilon: float, cells: Cells) -> Synthesizer:
     """Return the synthesizer of a spec at a budget."""
     return Synthesizer.of(epsilon, cells=cells.size, **spec.drawn(cells))
+
+
+def _under_replace(spec: SyntheticSpec, law: Synthesizer, seen: Outlook) -> Iterator[str]:
+    """Say that a promise about a value allows more under `replace`, where it does.
+
+    The draws have the same ε there (`law`), and a value changed for another is one step, not two.
+    """
+    if spec.budget is not None or Adjacency.of(spec.protect.adjacency) is Adjacency.REPLACE:
+        return
+    own, account = spec.promised(), seen.account
+    bound = () if account is None else (one.registered.promise(account) for one in seen.promises)
+    promises = tuple(bound) if own is None else (own,)
+    if all(one.about == "value" and one.confidence is None for one in promises):
+        there = (choose(replace(one, adjacency=Adjacency.REPLACE)).epsilon for one in promises)
+        epsilon = min(there, default=0.0)
+        if epsilon > up(law.epsilon):
+            said = {"epsilon": number(epsilon, "down", FIGURES), "now": number(law.epsilon, "up")}
+            yield say("synthetic.under_replace", **said)
 
 
 def _published(

@@ -71,7 +71,9 @@ class Look:
     @property
     def told(self) -> tuple[str, ...]:
         """The other warnings and notes, those that a job is told."""
-        shown = {*self.written, *self.notices}
+        made: Any = self.preview
+        in_short = made.plan.in_short if hasattr(made, "plan") else made.in_short
+        shown = {*self.written, *in_short, *self.notices}
         return tuple(one for one in self.preview.unasked if one not in shown)
 
     @property
