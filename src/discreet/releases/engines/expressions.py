@@ -416,10 +416,10 @@ def _numbered(
     if tables:
         rows = rows.select(**{_by(i): value for i, value in enumerate(by)}, **wanted)
         for number, known in tables.items():
-            own = [_by(place) for place in range(ends[number], ends[number + 1])]
-            named = {f"{name}_key": known[key_column(i)] for i, name in enumerate(own)}
+            names = [_by(place) for place in range(ends[number], ends[number + 1])]
+            named = {f"{name}_key": known[key_column(i)] for i, name in enumerate(names)}
             table = known.select(**{_code(number): known[CODE]}, **named)
-            rows = rows.join(table, [rows[name] == table[f"{name}_key"] for name in own])
+            rows = rows.join(table, [rows[name] == table[f"{name}_key"] for name in names])
         by = [rows[_by(i)] for i in range(len(by))]
         wanted = {name: rows[name] for name in wanted}
     whole, met = ibis.literal(0, "int64"), []
