@@ -314,14 +314,22 @@ def rehearse(
     for row in found.rows:
         least = "drawn" if row["drawn"] else "least"
         mark = say(f"cli.rehearse.{least}", repeats=repeats)
-        best = found.best[row["statistic"]] == row["limit"]
+        best = found.best.get(row["statistic"]) == row["limit"]
         own = {"counted": row["counted"] or "", "least": mark if best else ""}
         shown.append({**row, **own})
     sizes = ("{bias:.4g}", "{noise:.4g}", "{error:.4g}", "{least}")
     cells = ("{limit}", "{counted}", "{statistic}", *sizes)
     header = ["rows", say("cli.rehearse.counted"), "statistic", "bias", "noise", "error", ""]
-    lines = grid(shown, cells, header)
+    how_much = "noise" if found.releases is None else "noise_of_series"
+    spent = amount_text(found.spent, "up")
+    lines = [say(f"cli.rehearse.{how_much}", spent=spent, releases=found.releases)]
+    lines += grid(shown, cells, header)
     lines.append(say("cli.rehearse.sizes"))
+    for name in ("missing", "empty"):
+        if named := getattr(found, name):
+            names = ", ".join(map(repr, named))
+            text = say(f"cli.rehearse.{name}", names=names, number=len(named))
+            lines.append(say("cli.warning", text=text))
     for first, others in found.alike.items():
         alike = ", ".join(map(str, others))
         lines.append(say("cli.rehearse.alike", first=first, others=alike))
@@ -329,10 +337,11 @@ def rehearse(
     says: dict[str, Any] = {"now": found.limit, "own": found.groups, "choices": listed}
     how_good = "chooses" if listed else "has" if found.least == found.recommended else "even"
     about = say(f"cli.rehearse.spec_{how_good}", **says)
-    lines.append(say("cli.rehearse.recommended", limit=found.least, spec=about))
+    if found.best:
+        lines.append(say("cli.rehearse.recommended", limit=found.least, spec=about))
     if found.even:
         lines.append(say("cli.rehearse.even", limits=", ".join(map(str, found.even))))
-    if found.by_groups:
+    if found.by_groups and found.best:
         lines += ["", say("cli.rehearse.by_groups")]
         columns = ("{groups}", "{limit}", "{statistic}", *sizes[:3])
         lines += grid(found.by_groups, columns, ["groups", "rows", "statistic", *header[3:6]])

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import datetime
 from fractions import Fraction
 from itertools import count
 from typing import Any
@@ -203,6 +203,8 @@ class Plan:
                 for kind in kinds.values()
             }
             said = {"many": len(kinds), "columns": ", ".join(map(repr, kinds)), "line": line}
+            dated = not {"date", "moment"}.isdisjoint(kinds.values())
+            said["dates"] = say("releases.plan.assumed_dates") if dated else ""
             if len(wanted) == 1:
                 said["wanted"] = next(iter(wanted))
                 yield say(f"releases.plan.assumed_{how}", **said)
@@ -515,7 +517,7 @@ def as_written(given: GivenSource) -> tuple[str, ...]:
         number = say("releases.plan.grouped", number=number, grouped=grouped)
     said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
     forms = [form for form in dict.fromkeys(source.types.values()) if pattern_of(form)]
-    dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
+    dates = ", ".join(f"{datetime(2026, 1, 31, 10):{form}}" for form in forms or ["%Y-%m-%d"])
     declared = source.model_fields_set
     open_ = [name for name in _WRITTEN if name not in declared]
     if "decimal" in declared and "thousands" in open_:  # a file may have none
