@@ -127,6 +127,7 @@ def release(
     keys_from: Path | None = None,
     source: str | None = None,
     set_: SetKeys = None,
+    size: int | None = None,
     png: Path | None = None,
     as_json: Json = False,
 ) -> None:
@@ -136,8 +137,9 @@ def release(
     if plan is not None and not next_slot:
         raise InputError("cli.plan_without_next")
     draw = charted(png, "error_chart")
-    if png is not None and not dry_run:
-        raise InputError("cli.png_without_dry_run")
+    for flag, value in (("png", png), ("size", size)):
+        if value is not None and not dry_run:
+            raise InputError(f"cli.{flag}_without_dry_run")
     read: dict[str, Any] = {"keys_from": keys_from, "changes": changes_in(set_, source)}
     if as_opendp is not None:
         if next_slot or key is not None or retry:
@@ -156,6 +158,8 @@ def release(
         **read,
         **run,
     )
+    if isinstance(made, Preview):
+        made = made.in_groups_of(size)
     said = made.to_dict()
     if isinstance(made, Preview):
         if png is not None:

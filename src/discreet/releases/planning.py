@@ -34,7 +34,15 @@ from discreet.releases.statistics.base import Sought
 from discreet.releases.statistics.cut import CutUnits, limits_of, not_counted, questions
 from discreet.releases.statistics.derived import Beside, Derived, Maker, Released
 from discreet.releases.statistics.quantiles import Ranked
-from discreet.releases.statistics.values import SIZES, Answer, Part, Result, decimal, span
+from discreet.releases.statistics.values import (
+    SIZES,
+    Answer,
+    Part,
+    Result,
+    decimal,
+    expecting,
+    span,
+)
 from discreet.releases.tables import RESERVED, STATISTIC, Table, decimal_text
 from discreet.statements.presenter import quoted, spaced_text
 from discreet.words import say
@@ -144,6 +152,8 @@ class Plan:
     """The texts that columns of keys have in public tables that are joined, with the table."""
     given: bool = False
     """Whether data are given in the place of the source that the spec names."""
+    size: int | None = None
+    """About how many rows a group is expected to have, for which accuracy is told."""
 
     @property
     def bounded(self) -> tuple[tuple[Contribution, ...], ...]:
@@ -374,12 +384,13 @@ class Plan:
 
     def accuracy(self) -> list[dict[str, Any]]:
         """Return how accurate each statistic will be: exactly, or for what is assumed."""
-        return [
-            line
-            for planned in self.statistics
-            for keys in planned.assumed
-            for line in self._accuracies(planned, keys)
-        ] + list(self._of_derived())
+        with expecting(self.size):
+            return [
+                line
+                for planned in self.statistics
+                for keys in planned.assumed
+                for line in self._accuracies(planned, keys)
+            ] + list(self._of_derived())
 
     def _of_derived(self) -> Iterator[dict[str, Any]]:
         """Yield how accurate what is made from others will be, where their cells are known."""
