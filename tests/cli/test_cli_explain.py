@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 import typer
 from typer.testing import CliRunner
 
+import discreet
 from discreet.cli.explain import explain
 from discreet.errors import InputError
+from discreet.guarantees import PureDP
 
 
 def test_without_a_prior_it_says_what_it_is_about() -> None:
@@ -83,3 +88,27 @@ def test_what_is_guessed_can_be_said_as_in_a_promise() -> None:
         assert code != 0
         assert "What is guessed" in told
     assert "membership, value or both" in run("--about", "values")[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        ([], "one person"),
+        (["--unit-name", "one aircraft"], "one aircraft"),
+        (["--unit", "record", "--unit-name", "one visit"], "one visit"),
+        (["--unit", "household"], "one household"),
+        (["--unit", "partition"], "one unit"),
+        (["--unit", "one aircraft"], "one aircraft"),
+    ],
+)
+def test_the_unit_is_named_with_the_flags_of_a_promise(flags: list[str], name: str) -> None:
+    """There was no --unit-name, and --unit was the name here and the kind elsewhere."""
+    app = typer.Typer()
+    app.command()(explain)
+    shown = CliRunner().invoke(app, ["--epsilon", "0.5", "--prior", "0.1", "--join", *flags]).stdout
+    assert f"the chance is 10 in 100 that {name} is in the data" in shown
+    assert f"Another comparison is with {name} in or left out" in shown
+    pairs = zip(flags[::2], flags[1::2], strict=True)
+    said: dict[str, Any] = {flag[2:].replace("-", "_"): value for flag, value in pairs}
+    assert discreet.join(PureDP(0.5), **said).unit == name
+    assert name in discreet.explain(PureDP(0.5), 0.1, **said).assumptions.unit

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -35,6 +36,7 @@ from discreet.releases.engines.base import (
     Tally,
 )
 from discreet.releases.engines.duckdb import DuckDB
+from discreet.releases.formula import parse, resolve
 
 ONE = Contribution()
 
@@ -180,6 +182,17 @@ def test_no_number_stops_a_column_of_numbers(opened: Any, odd: Any, dtype: pa.Da
             [None] * 9,
         ),
         ("%d (%m) [%Y]", ["1 (2) [2026]", "1 2 2026"], ["2026-02-01", None]),
+        (
+            "%Y-%m-%dT%H:%M:%SZ",
+            ["2013-01-31T10:00:00Z", "2013-01-31T10:00:00", "2013-01-31T24:00:00Z", "2013-01-31"],
+            ["2013-01-31 10:00:00", None, None, None],
+        ),
+        (
+            "%d.%m.%Y %H:%M",
+            ["1.2.2026 9:05", "31.01.2026 23:59", "1.2.2026 9:60", "31.02.2026 9:05", "1.2.2026"],
+            ["2026-02-01 09:05:00", "2026-01-31 23:59:00", None, None, None],
+        ),
+        ("%Y%m%d%H%M%S", ["20260131235958"], ["2026-01-31 23:59:58"]),
     ],
 )
 def test_dates_in_a_declared_way_are_the_same_days_everywhere(
@@ -193,6 +206,80 @@ def test_dates_in_a_declared_way_are_the_same_days_everywhere(
     )["n"]
     engine.close()
     assert counted == [right.count(day) for day in days]
+
+
+WRITTEN = {
+    "2013-01-01T10:00:00Z": "2013-01-01 10:00:00",
+    "2013-01-01 10:00:00": "2013-01-01 10:00:00",
+    "2013-01-01T10:00": "2013-01-01 10:00:00",
+    "2013-01-01": "2013-01-01 00:00:00",
+    "2013-01-01T00:30:00+02:00": "2012-12-31 22:30:00",
+    "2013-01-01T00:30:00.25+0200": "2012-12-31 22:30:00.25",
+    "2012-12-31 23:00-0130": "2013-01-01 00:30:00",
+    "2012-12-31 23:59:59+00": "2012-12-31 23:59:59",
+    "2012-12-31T23:59:59.999999999Z": "2012-12-31 23:59:59.999999",
+    "2024-02-29T12:00:00.5-12": "2024-03-01 00:00:00.5",
+    "0001-01-01T00:00:00": "0001-01-01 00:00:00",
+    "9999-12-31T23:59:59.9999999": "9999-12-31 23:59:59.999999",
+    "0001-01-01T01:00:00-01:30": "0001-01-01 02:30:00",
+}
+"""Texts that are moments, each as it is told in UTC."""
+NOT_WRITTEN = [
+    *("0001-01-01T01:00:00+02:00", "9999-12-31T23:00:00-02:00", "0000-01-01T10:00:00Z"),
+    *("2013-02-29T10:00:00Z", "2013-02-30", "2013-13-01T10:00", "2013-04-31 10:00:00+02:00"),
+    *("2013-01-01T24:00:00", "2013-01-01T10:60", "2013-01-01T10:00:60Z"),
+    *("2013-01-01T10:00+15:00", "2013-01-01T10", "2013-01-01T10:00:00+2"),
+    *("2013-01-01T10:00:00+02:", "2013-01-01T10:00:00+02:60", "2013-01-01T10:00.5"),
+    *("2013-01-01T10:00:00.", "2013-01-01T10:00:00.1234567891", "2013-01-01T10:00:00123"),
+    *("2013-01-01T10:00:00Z\n", "2013-01-01\n", "2013-01-01T10:00:00Z|", "2013-01-01|"),
+    *(" 2013-01-01", "2013-01-01 10:00:00 ", "2013-01-01  10:00", "2013-01-01T10:00:00 Z"),
+    *("2013-01-01+02:00", "2013-01-01Z", "2013-01-01t10:00:00", "2013-01-01T10:00:00z"),
+    *("2013-1-1T10:00", "13-01-01T10:00", "20130101T100000", "٢٠١٣-٠١-٠١", "2013-01-01T١٠:٠٠"),
+    *("infinity", "now", "epoch", "", "9" * 400),
+]  # fmt: skip
+
+
+def test_a_text_written_as_a_moment_counts_as_its_day_everywhere(opened: Any) -> None:
+    texts = [*WRITTEN, *NOT_WRITTEN, None]
+    plain = opened(pa.table({"at": pa.array(texts, pa.string())}))
+
+    def counted(declared: str, *keys: str) -> list[int]:
+        typed = in_types(plain, {"at": declared})
+        assert dict(typed.columns) == {"at": "moment"}
+        cells = KeySet(("at",), tuple((key,) for key in (*keys, "2013-03-03")))
+        return typed.measure(Query((), cells, ONE, (Counting("n"),)))["n"]  # type: ignore[return-value]
+
+    days = [told[:10] for told in WRITTEN.values()]
+    once = sorted(set(days))
+    assert counted("date", *once) == [*map(days.count, once), 0]
+    moments = list(WRITTEN.values())
+    once = sorted(set(moments))
+    assert counted("moment", *once) == [*map(moments.count, once), 0]
+    parsed = {text: datetime.fromisoformat(told) for text, told in WRITTEN.items()}
+    for formula, met in {
+        "month(at) = 12": lambda moment: moment.month == 12,
+        "hour(at) = 22": lambda moment: moment.hour == 22,
+        "at < '2013-01-01'": lambda moment: moment < datetime(2013, 1, 1),
+        "date(at) is null": None,
+    }.items():
+        wanted = len(NOT_WRITTEN) + 1 if met is None else sum(map(met, parsed.values()))
+        for declared in ({}, {"at": "moment"}):
+            # A column of a CSV file has no type, and is read as its place needs.
+            engine = in_types(plain, declared)
+            columns = dict(engine.columns) if declared else {"at": "untyped"}
+            term = resolve(parse(formula), columns, wanted="boolean")
+            found = engine.filtered(term).measure(Query((), None, ONE, (Counting("n"),)))["n"]
+            assert found == [wanted], (formula, declared)
+    plain.close()
+
+
+def test_a_whole_number_ends_where_its_text_ends_everywhere(opened: Any) -> None:
+    texts = ["5\n", "6", " 7", "8 ", "9\r\n", "-3"]
+    engine = in_types(opened(pa.table({"n": texts})), {"n": "integer"})
+    cells = KeySet(("n",), tuple((key,) for key in ("5", "6", "7", "8", "9", "-3")))
+    counted = engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"]
+    engine.close()
+    assert counted == [0, 1, 0, 0, 0, 1]
 
 
 MOMENTS = [

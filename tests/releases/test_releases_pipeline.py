@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
+from discreet.cli import main
 from discreet.errors import BudgetExceeded, DataError, InputError, PolicyError, SpecError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger import Amount, Ledger
@@ -211,6 +213,55 @@ def test_a_dry_run_reads_no_row_and_spends_nothing(
     widths = [size["half_width"] for size in said["accuracy"][1]["assumed"]]
     assert widths == sorted(widths, reverse=True)
     json.dumps(said, allow_nan=False)
+
+
+def test_a_dry_run_tells_errors_for_the_size_of_group_that_is_expected(
+    spec: dict[str, Any], account: Opened, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They were told for 10,000 and 100,000 rows, where groups have 3,000."""
+    account()
+    (tmp_path / "t.csv").write_text("person,county,cost\n")
+    cost: dict[str, Any] = {"bounds": [0, 20], "resolution": 0.25}
+    total = {"sum": "cost", **cost, "name": "s"}
+    statistics = [
+        *({one: "cost", **cost, "name": one} for one in ("mean", "variance", "median")),
+        {"quantile": "cost", "at": 0.5, **cost, "name": "quantile"},
+        total,
+        {"rate": {"events": "s", "per": {"count": "rows"}}, "name": "rate"},
+    ]
+    spec |= {"source": "t.csv", "statistics": statistics, "budget": {"epsilon": 0.1}}
+
+    def lines(size: int | None) -> dict[str, Any]:
+        look = discreet.preview(spec, folder=tmp_path, size=size)
+        return {line["statistic"]: line for line in look.to_dict()["accuracy"]}
+
+    usual = lines(None)
+    for size in (10, 1_000, 3_000, 100_000):
+        told = lines(size)
+        assert told["s"] == usual["s"]  # of a sum no size is asked
+        for name in ("mean", "variance", "rate"):
+            widths = {one["rows"]: one for one in usual[name]["assumed"] if "rows" in one}
+            found = told[name]["assumed"]
+            if not found:
+                assert told[name]["only_bounds"] == size
+            if size in widths:
+                assert found == [widths[size]]
+        for name, key in (("median", "interval_assumed"), ("quantile", "assumed")):
+            assert [one["rows"] for one in told[name][key]] == [size]
+    near, far = (lines(size)["mean"]["assumed"][0]["half_width"] for size in (3_000, 10_000))
+    assert near > far > 0
+    (tmp_path / "s.json").write_text(json.dumps(spec))
+    with pytest.raises(SystemExit):
+        main(["release", str(tmp_path / "s.json"), "--dry-run", "--size", "3000"])
+    out = capsys.readouterr().out
+    assert re.search(r"mean: off by at most [\d.]+ in a group of 3,000 rows, with", out)
+    assert "10,000" not in out
+    for wrong in (0, True, 10**10):
+        with pytest.raises(InputError, match="whole number from 1"):
+            discreet.preview(spec, folder=tmp_path, size=wrong)
+    with pytest.raises(SystemExit) as ended:
+        main(["release", str(tmp_path / "s.json"), "--size", "3000"])
+    assert ended.value.code == 2
 
 
 def test_the_accuracy_of_a_dry_run_is_the_interval_of_the_release(

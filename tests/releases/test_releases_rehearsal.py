@@ -512,3 +512,82 @@ def test_the_rows_that_count_are_chosen_several_times(monkeypatch: pytest.Monkey
     (bias,) = {row["bias"] for row in found.rows if row["statistic"] == "mean"}
     assert bias == pytest.approx(math.sqrt(sum((one - true) ** 2 for one in drawn) / 5))
     assert all("luck" not in row for row in found.rows)
+
+
+def test_a_statistic_to_which_no_row_of_the_twin_adds_is_named_and_decides_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table of zeros was told as off by its noise alone, so it pulled the limit to 1."""
+    by_month = {"count": "rows", "by": ["month"], "name": "monthly"}
+    absent = {"count": "rows", "by": ["g"], "keys": {"g": ["y"]}, "name": "absent"}
+    rate = {"rate": {"events": "absent", "per": 10}, "name": "rate"}
+    spec = _spec({"count": "rows", "name": "all"}, by_month, absent, rate, rows=4)
+    spec["let"] = {"month": "month(day)"}
+    spec["source"] = {"path": "real.csv", "types": {"day": "%d.%m.%Y", "x": "number"}}
+    lines = "".join(f"{person},2013-01-31,a,1\n" for person in PEOPLE)
+    (tmp_path / "twin.csv").write_text(f"person,day,g,x\n{lines}")
+    (tmp_path / "s.yaml").write_text(json.dumps(spec))
+    ask = (tmp_path / "s.yaml", tmp_path / "twin.csv")
+    found = discreet.rehearse(*ask, limits=[1, 2, 4], repeats=1)
+    assert found.empty == ("monthly", "absent", "rate")
+    assert found.missing == ("month", "day")  # x is of its type, and no statistic reads it
+    alone = discreet.rehearse(
+        *ask, limits=[1, 2, 4], repeats=1, changes={"statistics": spec["statistics"][:1], "let": {}}
+    )
+    assert found.recommended == 4 == alone.recommended
+    assert set(found.best) == {"all"}
+    assert (alone.empty, alone.missing) == ((), ())
+    with pytest.raises(SystemExit):
+        main(["rehearse", *map(str, ask[:1]), "--twin", str(ask[1]), "--repeats", "1"])
+    out = capsys.readouterr().out
+    assert "No row of the twin adds to 'monthly', 'absent', 'rate'" in out
+    assert "Columns 'month', 'day' are missing in every row of the twin" in out
+    assert not re.search(r"^.*(monthly|absent|rate) .*its least", out, re.M)
+    # Where no statistic tells anything, nothing is recommended but what the spec has.
+    dead = discreet.rehearse(*ask, repeats=1, changes={"statistics": [absent]})
+    assert (dead.recommended, dead.best, dead.even) == (4, {}, ())
+    again = ["--set", f"statistics={json.dumps([absent])}", "--repeats", "1"]
+    with pytest.raises(SystemExit):
+        main(["rehearse", str(ask[0]), "--twin", str(ask[1]), *again])
+    assert "Least error" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "statistic",
+    [
+        {"sum": "x", "bounds": [0, 4], "resolution": 1},
+        {"median": "x", "bounds": [0, 4], "resolution": 1},
+        {"histogram": "x", "edges": [0, 2, 4]},
+        {"count": "rows", "by": ["g"], "keys": {"discover": {"delta": 0.01}}},
+        {"count": "units", "margins": [[], ["g"]], "keys": {"g": ["q"]}},
+        {"count": "rows", "where": "x > 3"},
+    ],
+)
+def test_every_kind_of_statistic_is_known_to_be_empty(statistic: dict[str, Any]) -> None:
+    nobody = pa.nulls(len(PEOPLE), pa.float64())
+    twin = pa.table({"person": PEOPLE, "x": nobody, "g": pa.nulls(len(PEOPLE), pa.string())})
+    spec = _spec({"count": "rows", "name": "all"}, statistic, rows=4)
+    budget = {"epsilon": 1.0} | ({"delta": 0.01} if "discover" in str(statistic) else {})
+    found = discreet.rehearse(spec | {"budget": budget}, twin, limits=[1, 4], repeats=1)
+    assert len(found.empty) == 1
+    assert found.best == {"all": 4}
+
+
+def test_a_rehearsal_says_what_pays_for_its_noise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One of twelve releases was rehearsed at a twelfth of what was set, and nothing said so."""
+    (tmp_path / "twin.csv").write_text("person,x\n1,1\n2,2\n")
+    spec = _spec({"count": "rows"}, epsilon=1.2) | {"series": {"releases": 12}}
+    (tmp_path / "s.yaml").write_text(json.dumps(spec))
+    words = ["rehearse", str(tmp_path / "s.yaml"), "--twin", str(tmp_path / "twin.csv")]
+    with pytest.raises(SystemExit):
+        main(words)
+    assert (
+        "noise is that of ε = 0.1: the release is one of 12"
+        in capsys.readouterr().out.split("\n")[0]
+    )
+    with pytest.raises(SystemExit):
+        main([*words, "--set", "series=null", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["spent"], told["releases"]) == ({"epsilon": 1.2, "delta": None, "rho": None}, None)

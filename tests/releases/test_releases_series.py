@@ -23,6 +23,7 @@ from discreet.errors import BudgetExceeded, DataError, InputError, PolicyError
 from discreet.guarantees import PureDP
 from discreet.ledger import Amount, Ledger
 from discreet.ledger.plans import LostRelease, equal_part
+from discreet.promises.keys import promise_in
 from discreet.releases import Preview, Release, Repeat, outputs, release
 
 Opened = Callable[..., Ledger]
@@ -649,6 +650,40 @@ def test_next_alone_takes_the_only_plan_with_a_free_slot(
         ledger.register_plan("people", [PureDP(1.0)], PureDP(1.0), purpose=purpose, who="tester")
     with pytest.raises(InputError, match="several plans with free slots"):
         run(next_slot=True)
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+def test_a_used_up_plan_proposes_only_what_the_account_would_take(
+    run: Callable[..., Any], ledger: Ledger, spec: dict[str, Any], *, by_id: bool
+) -> None:
+    """It proposed another plan, or a release of its own, where both are refused."""
+    kind, slots = (BudgetExceeded, "are taken") if by_id else (PolicyError, "no plan with a free")
+
+    def refusal(account: str, plan: str) -> str:
+        asked: dict[str, Any] = {"changes": {"account": account}, "next_slot": True}
+        asked |= {"plan_id": plan} if by_id else {}
+        with pytest.raises(kind, match=slots) as refused:
+            run(**asked)
+        if by_id:
+            assert str(run(**asked, dry_run=True).refused) == str(refused.value)
+        return refused.value.on_the_command_line
+
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    terms |= {"approver": "tester", "reason": "test"}
+    promise = promise_in({"posterior": 0.25, "unless_ratio": 3, "adjacency": "add-remove"})
+    for name, limit, said in (
+        ("promising", {"promise": promise}, "becomes more than 25 % sure"),
+        ("capped", {"cap": PureDP(0.5)}, "Nothing is left of the cap of account 'capped', ε = 0.5"),
+        ("roomy", {"cap": PureDP(9.0)}, "Register a"),
+    ):
+        ledger.open_account(name, **terms, **limit)
+        spent = equal_part(ledger.account(name), 1) if name != "roomy" else PureDP(1.0)
+        plan = ledger.register_plan(name, [spent], spent, purpose="one", who="tester")
+        ledger.next_slot(plan)
+        told = refusal(name, plan)
+        assert said in told
+        assert ("Neither another plan nor a release fits" in told) == (name != "roomy")
+        assert ("Register a" in told) == (name == "roomy")
 
 
 def test_the_command_that_opens_an_account_lets_the_release_fit(

@@ -6,7 +6,7 @@ import gzip
 import math
 import re
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, datetime
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
@@ -39,7 +39,7 @@ from discreet.releases.engines.base import (
     Tally,
 )
 from discreet.releases.engines.duckdb import DuckDB
-from discreet.releases.rows import condition
+from discreet.releases.rows import condition, shaped
 from discreet.releases.source import Source
 from discreet.releases.spec import load
 from soaking import chequered, examples
@@ -241,23 +241,68 @@ def test_columns_in_declared_types(tmp_path: Path) -> None:
 
 
 _WRITTEN = st.text("0123456789-+ .e_xT:/\n", max_size=22) | st.from_regex(
-    r"-?0*[0-9]{15,20}|[0-9]{3,5}-[01]?[0-9]-[0-3]?[0-9]|-?infinity|epoch", fullmatch=True
+    r"-?0*[0-9]{15,20}|[0-9]{3,5}-[01]?[0-9]-[0-3]?[0-9]|-?infinity|epoch"
+    r"|(0001|[0-9]{4}|9999)-[01][0-9]-[0-3][0-9][T ][0-2][0-9]:[0-6][0-9]"
+    r"(:[0-6][0-9](\.[0-9]{0,10})?)?(Z|[+-][01][0-9](:?[0-6][0-9])?)?\n?",
+    fullmatch=True,
 )
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-](0\d|1[0-4])(:?\d\d)?)?)?",
+    re.ASCII,
+)
+
+
+@pytest.mark.parametrize(
+    ("let", "proposed"),
+    [
+        ({"month": "month(at)"}, "date"),
+        ({"month": "month(at)", "hour": "hour(at)"}, "moment"),
+        ({"hour": "hour(at)", "month": "month(at)"}, "moment"),
+    ],
+)
+def test_the_type_that_a_warning_proposes_for_moments_reads_them(
+    let: dict[str, str], proposed: str, tmp_path: Path
+) -> None:
+    """It proposed dates, and declared so every value was missing."""
+    lines = ["2013-01-01T10:00:00Z", "2013-01-31 23:30:00", "2013-02-01T01:30:00.5+02:00", "x"]
+    (tmp_path / "visits.csv").write_text("\n".join(["person,at", *(f"a,{at}" for at in lines)]))
+    _account(tmp_path)
+    asked = {"let": let, "statistics": [{"count": "rows", "by": ["month"]}]}
+    (warning,) = _dry(tmp_path, **asked).warnings
+    assert "2026-01-31T10:00:00+02:00, which counts as its day in UTC" in warning
+    line = re.search(r"write (source: .*\}\}),", warning)
+    assert line is not None
+    source = yaml.safe_load(line[1])["source"] | {"path": "visits.csv"}
+    assert source["types"] == {"at": proposed}
+    assert _dry(tmp_path, **asked, source=source).warnings == ()
+    for given_source in ("visits.csv", source):
+        spec = load(_spec(**asked, source=given_source), folder=tmp_path)
+        engine = shaped(opened(spec.source, spec.path), spec)
+        cells = KeySet(("month",), (("1",), ("2",)))
+        assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [3, 0]
+        if "hour" in let:
+            cells = KeySet(("hour",), (("10",), ("23",), ("1",)))
+            assert engine.measure(Query((), cells, ONE, (Counting("n"),)))["n"] == [1, 2, 0]
+        engine.close()
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(texts=st.lists(_WRITTEN, min_size=1, max_size=30))
 def test_whole_numbers_and_days_are_those_that_their_patterns_match(texts: list[str]) -> None:
-    def day(text: str) -> date | None:
+    def moment(text: str) -> datetime | None:
         try:
-            return date.fromisoformat(text) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else None
-        except ValueError:
+            found = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
+            return found and (found.astimezone(UTC) if found.tzinfo else found).replace(tzinfo=None)
+        except (ValueError, OverflowError):
             return None
 
-    engine = DuckDB.of(pa.table({"n": texts, "day": texts})).typed({"n": "integer", "day": "date"})
+    table = pa.table({"n": texts, "day": texts, "at": texts})
+    engine = DuckDB.of(table).typed({"n": "integer", "day": "date", "at": "moment"})
     found = engine._fetch(engine._sql(engine._source))
     assert found["n"] == [int(t) if re.fullmatch("-?[0-9]{1,18}", t) else None for t in texts]
-    assert found["day"] == [day(text) for text in texts]
+    moments = [moment(text) for text in texts]
+    assert found["at"] == moments
+    assert found["day"] == [at and at.date() for at in moments]
     engine.close()
 
 
@@ -279,7 +324,13 @@ def test_types_that_cannot_be_are_refused(types: dict[str, Any], why: str, tmp_p
         opened(Source(path="v.parquet", types=types), tmp_path.joinpath)
 
 
-@pytest.mark.parametrize("wrong", ["day", "%d", "%d.%m.%y", "%d.%d.%Y", "%d/%b/%Y", "d.m.Y", 3])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("day", "%d", "%d.%m.%y", "%d.%d.%Y", "%d/%b/%Y", "d.m.Y", 3),
+        *("%H:%M", "%d.%m.%Y %H", "%d.%m.%Y %H:%S", "%d.%m.%Y %H:%M %p", "%Y-%m-%dT%H:%M:%S.%f"),
+    ],
+)
 def test_a_type_that_is_none_is_refused_with_those_that_there_are(wrong: Any) -> None:
     with pytest.raises(SpecError, match=r"source.*types\.day") as refused:
         load(_spec(source={"path": "v.csv", "types": {"day": wrong}}))

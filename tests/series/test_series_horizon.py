@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import discreet
+from discreet import rounding
 from discreet.composition.curves import epsilon_prime
 from discreet.errors import GuaranteeError, InputError
 from discreet.guarantees import ZCDP, ApproxDP, PrivacyCurve, ProbabilisticDP, PureDP
@@ -348,3 +350,29 @@ def test_a_picture_of_ten_years_costs_few_transforms(promise, most) -> None:
     assert loss._window.cache_info().misses <= most
     assert until.releases == found.releases
     assert [step.k for step in series][-1] == 3650
+
+
+@pytest.mark.parametrize("releases", [1, 3, 12, 52])
+@pytest.mark.parametrize("confidence", [None, 0.99])
+def test_a_budget_that_is_shown_rounded_up_is_named_where_it_passes_alone(
+    releases: int, confidence: float | None
+) -> None:
+    """The ε of a slot, typed from what a plan prints, was kept for one release fewer."""
+    limit: dict[str, Any] = {"posterior": 0.25, "unless_ratio": 3}
+    kind: Any = PureDP if confidence is None else ZCDP
+    limit |= {} if confidence is None else {"confidence": confidence}
+    budget: Any = "epsilon" if confidence is None else "rho"
+    most = discreet.plan(releases=releases, budget=budget, **limit).budgets[0]
+    shown = rounding.number(most, "up", 6)
+    typed = kind(float(shown))
+    found = horizon(typed, **limit)
+    assert float(shown) > most
+    assert found.releases == releases
+    less = rounding.number(most, "down", 6).rstrip("0")
+    assert found.rounding is not None
+    assert (shown in found.rounding, f"= {less} each" in found.rounding) == (True, True)
+    assert f"kept for {releases} release" in found.rounding
+    assert horizon(kind(float(less)), **limit).releases == releases + 1
+    # With all digits, or far from the limit, rounding explains nothing.
+    assert horizon(kind(1.5 * most), **limit).rounding is None
+    assert horizon(kind(most), **limit).rounding is None

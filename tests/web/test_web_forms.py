@@ -205,6 +205,8 @@ def test_what_the_columns_of_a_csv_file_are_has_a_field() -> None:
     form = form_of({"source": source})
     assert form["source.types"] == 'cost: number, "day, or night: text", Tag: %d.%m.%Y'
     assert mapping_of(form)["source"] == source
+    timed = source | {"types": {"at": "%d.%m.%Y %H:%M:%S", "a:b": "text"}}
+    assert mapping_of(form_of({"source": timed}))["source"] == timed
     for typed in ("cost", "cost: number, day", "cost:", ": number"):
         assert "source.types" in draft_of(form | {"source.types": typed}).problems
 

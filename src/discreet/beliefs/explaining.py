@@ -29,7 +29,7 @@ from discreet.guarantees import (
     PureDP,
 )
 from discreet.rounding import down, up
-from discreet.words import say
+from discreet.words import has, say
 
 if TYPE_CHECKING:
     from discreet.composition import LossBound, PrivacyLoss
@@ -99,6 +99,7 @@ class _Said(TypedDict, total=False):
     method: str | None
     counts_sensitive_only: bool
     unit: str | None
+    unit_name: str | None
     people: int
 
 
@@ -128,6 +129,7 @@ def explain(
     method: str | None = None,
     counts_sensitive_only: bool = False,
     unit: str | None = None,
+    unit_name: str | None = None,
     people: int = _PEOPLE,
 ) -> Belief | Beliefs:
     """Return what an adversary may come to believe.
@@ -140,9 +142,9 @@ def explain(
     Without a prior the bounds are over all that the promise is about. Without a promise they are
     about being in, and the confidence is 0.99, which matters only where the bound cannot hold for
     every output. `delta` fixes one point of a curve (without it the best is taken);
-    `method="paper"` is KSZ's own route for zCDP; `people` is the N of "up to N·δ' of N". For
-    several priors (a list, a NumPy array, a column) there are as many beliefs: a table,
-    `explain(guarantee, [0.1, 0.5]).to_pandas()`.
+    `method="paper"` is KSZ's own route for zCDP; `people` is the N of "up to N·δ' of N"; `unit` and
+    `unit_name` are those of a promise, or `unit` is the name. For several priors (a list, a NumPy
+    array, a column) there are as many beliefs, a table: `explain(g, [0.1, 0.5]).to_pandas()`.
 
     >>> belief = explain(PureDP(math.log(3)), 0.5)
     >>> round(belief.posterior.lower, 6), round(belief.posterior.upper, 6)
@@ -163,6 +165,7 @@ def explain(
                 method=method,
                 counts_sensitive_only=counts_sensitive_only,
                 unit=unit,
+                unit_name=unit_name,
                 people=people,
             )
             for one in several
@@ -172,6 +175,7 @@ def explain(
     if prior is not None:
         prior, read = Prior.beside(promise, cast("Prior | float", prior))
         known_in = prior.p == 1 > prior.q
+    unit = spoken(unit, unit_name)
     confidence, sided, unit = as_promised(guarantee, confidence, sided, unit)
     check_sided(sided)
     if method not in (None, "paper"):
@@ -203,6 +207,18 @@ def explain(
         belief = replace(belief, assumptions=belief.assumptions.with_dependence())
     told = " ".join(filter(None, (belief.note, read, asked.told)))
     return replace(belief, note=told or None)
+
+
+def spoken(unit: str | None, unit_name: str | None) -> str | None:
+    """Return what sentences call a unit: its name, else the usual one of its kind.
+
+    >>> spoken("person", "one aircraft"), spoken("record", None), spoken("one visit", None)
+    ('one aircraft', 'one record', 'one visit')
+    """
+    if unit_name is not None or unit is None:
+        return unit_name
+    usual = f"subject.{'any' if unit == 'partition' else unit}"
+    return say(usual) if has(usual) else unit
 
 
 def as_promised(

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.beliefs.bounds import counterfactual_upper, steps_between
-from discreet.beliefs.explaining import Explained, as_promised, subject_of, with_dependent
+from discreet.beliefs.explaining import Explained, as_promised, spoken, subject_of, with_dependent
 from discreet.beliefs.prior import check_probability, failure_of
 from discreet.errors import InputError
 from discreet.frames import Tabular, json_ready
@@ -83,6 +83,7 @@ def join(
     confidence: float | None = None,
     counts_sensitive_only: bool = False,
     unit: str | None = None,
+    unit_name: str | None = None,
 ) -> Joining:
     """Return what may be believed of a unit if it joins, for beliefs if it stays out.
 
@@ -97,7 +98,7 @@ def join(
     if not beliefs:
         raise InputError("beliefs.join.nothing")
     promise = getattr(guarantee, "promise", None)
-    confidence, _, unit = as_promised(guarantee, confidence, None, unit)
+    confidence, _, unit = as_promised(guarantee, confidence, None, spoken(unit, unit_name))
     failure = failure_of(confidence)
     stated, loss = subject_of(guarantee)
     stated, loss = with_dependent(promise, stated, loss)

@@ -38,7 +38,8 @@ def explain(
     neighbours: int | None = None,
     chain: bool = False,
     sampled: float | None = None,
-    unit: str = "one person",
+    unit: str = "person",
+    unit_name: str | None = None,
     people: int = 1_000_000,
     audience: str = "public",
     join: bool = False,
@@ -69,6 +70,7 @@ def explain(
         "method": method,
         "counts_sensitive_only": counts_sensitive_only,
         "unit": unit,
+        "unit_name": unit_name,
         "people": people,
     }
     at = None if prior is None else Prior(prior, value_prior)
@@ -95,9 +97,10 @@ def explain(
         lines += ["", *told]
     draw(subject)
     if join:
-        joining = _joining(subject, prior, confidence, counts_sensitive_only, unit)
+        of_whom = {name: how[name] for name in ("unit", "unit_name")}
+        joining = _joining(subject, prior, confidence, counts_sensitive_only, of_whom)
         payload["joining"] = joining.to_dict()
-        other = say("cli.explain.another_comparison", unit=unit)
+        other = say("cli.explain.another_comparison", unit=joining.unit)
         lines += ["", other, joining.text, *_joining_table(joining)]
     emit(payload, lines, as_json)
 
@@ -119,14 +122,22 @@ def _priors(prior: float | None, value: float, about: str | None) -> tuple[float
 
 
 def _joining(
-    subject: Any, prior: float | None, confidence: float, sensitive_only: bool, unit: str
+    subject: Any,
+    prior: float | None,
+    confidence: float,
+    sensitive_only: bool,
+    of_whom: dict[str, Any],
 ) -> Joining:
     """Return the comparison at the usual beliefs, and at the one that was asked about."""
     from discreet.beliefs.joining import SHOWN, join
 
     beliefs = sorted({*SHOWN, *([] if prior is None else [prior])})
     return join(
-        subject, beliefs, confidence=confidence, counts_sensitive_only=sensitive_only, unit=unit
+        subject,
+        beliefs,
+        confidence=confidence,
+        counts_sensitive_only=sensitive_only,
+        **of_whom,
     )
 
 

@@ -128,6 +128,7 @@ def release(
     keys_from: Path | None = None,
     source: str | None = None,
     set_: SetKeys = None,
+    size: int | None = None,
     png: Path | None = None,
     as_json: Json = False,
 ) -> None:
@@ -137,8 +138,9 @@ def release(
     if plan is not None and not next_slot:
         raise InputError("cli.plan_without_next")
     draw = charted(png, "error_chart")
-    if png is not None and not dry_run:
-        raise InputError("cli.png_without_dry_run")
+    for flag, value in (("png", png), ("size", size)):
+        if value is not None and not dry_run:
+            raise InputError(f"cli.{flag}_without_dry_run")
     read: dict[str, Any] = {"keys_from": keys_from, "changes": changes_in(set_, source)}
     if as_opendp is not None:
         if next_slot or key is not None or retry:
@@ -157,6 +159,8 @@ def release(
         **read,
         **run,
     )
+    if isinstance(made, Preview):
+        made = made.in_groups_of(size)
     said = made.to_dict()
     if isinstance(made, Preview):
         if png is not None:
@@ -317,14 +321,22 @@ def rehearse(
     for row in found.rows:
         least = "drawn" if row["drawn"] else "least"
         mark = say(f"cli.rehearse.{least}", repeats=repeats)
-        best = found.best[row["statistic"]] == row["limit"]
+        best = found.best.get(row["statistic"]) == row["limit"]
         own = {"counted": row["counted"] or "", "least": mark if best else ""}
         shown.append({**row, **own})
     sizes = ("{bias:.4g}", "{noise:.4g}", "{error:.4g}", "{least}")
     cells = ("{limit}", "{counted}", "{statistic}", *sizes)
     header = ["rows", say("cli.rehearse.counted"), "statistic", "bias", "noise", "error", ""]
-    lines = grid(shown, cells, header)
+    how_much = "noise" if found.releases is None else "noise_of_series"
+    spent = amount_text(found.spent, "up")
+    lines = [say(f"cli.rehearse.{how_much}", spent=spent, releases=found.releases)]
+    lines += grid(shown, cells, header)
     lines.append(say("cli.rehearse.sizes"))
+    for name in ("missing", "empty"):
+        if named := getattr(found, name):
+            names = ", ".join(map(repr, named))
+            text = say(f"cli.rehearse.{name}", names=names, number=len(named))
+            lines.append(say("cli.warning", text=text))
     for first, others in found.alike.items():
         alike = ", ".join(map(str, others))
         lines.append(say("cli.rehearse.alike", first=first, others=alike))
@@ -332,12 +344,13 @@ def rehearse(
     says: dict[str, Any] = {"now": found.limit, "own": found.groups, "choices": listed}
     how_good = "chooses" if listed else "has" if found.least == found.recommended else "even"
     about = say(f"cli.rehearse.spec_{how_good}", **says)
-    lines.append(say("cli.rehearse.recommended", limit=found.least, spec=about))
-    if found.try_next:
-        lines.append(say("cli.rehearse.try_next", largest=found.least, next=found.try_next))
+    if found.best:
+        lines.append(say("cli.rehearse.recommended", limit=found.least, spec=about))
+        if found.try_next:
+            lines.append(say("cli.rehearse.try_next", largest=found.least, next=found.try_next))
     if found.even:
         lines.append(say("cli.rehearse.even", limits=", ".join(map(str, found.even))))
-    if found.by_groups:
+    if found.by_groups and found.best:
         lines += ["", say("cli.rehearse.by_groups")]
         columns = ("{groups}", "{limit}", "{statistic}", *sizes[:3])
         lines += grid(found.by_groups, columns, ["groups", "rows", "statistic", *header[3:6]])

@@ -201,6 +201,7 @@ def _horizon_lines(found: Any) -> list[str]:
     else:
         how = "passed_first" if found.releases == 1 else "passed"
         head = say(f"cli.horizon.{how}", releases=found.releases, kept=found.releases - 1)
+    head += f" {found.rounding}" if found.rounding else ""
     if found.promise is not None:
         head = f"{found.promise.sentence()}\n{head}"
     header = ["releases", "posterior ≤", say("cli.horizon.difference")]

@@ -19,7 +19,13 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias
 
-from discreet.errors import BrokenPromise, InputError, PolicyError
+from discreet.errors import (
+    BrokenPromise,
+    BudgetExceeded,
+    DiscreetError,
+    InputError,
+    PolicyError,
+)
 from discreet.guarantees import Adjacency
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount, Charge, Chargeable, Filter, lacks_delta, said_to_fit
@@ -226,8 +232,7 @@ class Chain:
         caps = [] if before.cap is None else [before.cap]
         least = reduce(Amount.least, (*(each.limit for each in known), *caps))
         rest, left = least.minus(before.spent), one.limit.minus(before.spent)
-        # What rounding left over is nothing that anyone would release.
-        crumbs = one.limit.lead * _CRUMBS
+        crumbs = _crumbs(one.limit)
         fits = None if rest.lead <= crumbs else account.filter.fitting(charge, rest)
         short = rest.lead > crumbs and lacks_delta(cost, rest)
         why = "would_break" if fits else "lacks_delta" if short else "used_up"
@@ -360,8 +365,8 @@ class Chain:
                 cost, after, _, new = self.afford(after, wanted.charge, wanted.promise)
         else:
             plan = self.plan(wanted.plan_id)
-            number = plan.next(wanted.key, retry=wanted.retry)
             after = self.needed(plan.account)
+            number = self._slot(plan, wanted, after)
             if number not in plan.outputs:
                 after, new = self._cover(plan, number, after, wanted)
         return Foreseen(after, self.standings(after, cost, new))
@@ -385,11 +390,29 @@ class Chain:
         plans = self.plans(account)
         found = [one for one in plans if one.has_key(key)] or [one for one in plans if one.free]
         if not found:
-            raise PolicyError("ledger.no_free_plan", account=account)
+            refusal = PolicyError("ledger.no_free_plan", account=account)
+            raise self._nothing_left(self.needed(account), refusal)
         if len(found) > 1:
             names = ", ".join(one.plan_id for one in found)
             raise InputError("ledger.several_plans", account=account, plans=names)
         return found[0].plan_id
+
+    def _slot(self, plan: Plan, wanted: Wanted, account: Account) -> int:
+        try:
+            return plan.next(wanted.key, retry=wanted.retry)
+        except BudgetExceeded as refusal:
+            raise self._nothing_left(account, refusal) from None
+
+    def _nothing_left(self, account: Account, refusal: DiscreetError) -> DiscreetError:
+        """Return a refusal for want of slots; if nothing is left for more, with what says so."""
+        told, kind = {"says": refusal.message, "account": account.name}, type(refusal)
+        for one in self.registered(account):
+            if _is_used_up(one.limit, account.spent):
+                said = f"“{one.promise(account).sentence()}” ({one.id})"
+                return kind("ledger.nothing_under_promise", said=said, **told)
+        if account.cap is not None and _is_used_up(account.cap, account.spent):
+            return kind("ledger.nothing_under_cap", cap=account.cap, **told)
+        return refusal
 
     def paid_slots(self, account: str) -> str:
         """Say which releases of plans are paid for and free, for who is refused another charge."""
@@ -409,8 +432,9 @@ class Chain:
     def take(self, wanted: Wanted, said: Mapping[str, Any]) -> Slot:
         """Take a fresh slot, or find the key's; one whose output is stored is only found again."""
         plan = self.plan(str(wanted.plan_id))
-        number = plan.next(wanted.key, retry=wanted.retry)
-        covers, account = plan.charge(number), self.needed(plan.account)
+        account = self.needed(plan.account)
+        number = self._slot(plan, wanted, account)
+        covers = plan.charge(number)
         entry = plan.stored(number)
         if entry is None:
             if wanted.charge:
@@ -568,6 +592,15 @@ def refuse_unknown_account(
         what=say(f"ledger.opened_with_{which}"),
         filter=say(f"ledger.filter_fixed.{Filter(filter)}"),
     )
+
+
+def _crumbs(limit: Amount) -> Decimal:
+    """What rounding leaves over of a limit: nothing that anyone would release."""
+    return limit.lead * _CRUMBS
+
+
+def _is_used_up(limit: Amount, spent: Amount) -> bool:
+    return not spent.within(limit) or limit.minus(spent).lead <= _crumbs(limit)
 
 
 def _promise_flags(promise: Mapping[str, Any]) -> list[str] | None:

@@ -27,6 +27,9 @@ bias and error are those of all draws, and how far these are apart tells how muc
 The values without noise are those of the same release at a budget so large that no noise is left.
 Quantiles are drawn at any budget, so theirs are counted instead: the least value that the share of
 the rows, or more, lies at or below. A group without rows has none.
+
+A statistic to which no row of the twin adds has a bias of zero at every limit, whatever limits
+leave out of the data. It is named, and counts for no recommendation.
 """
 
 from __future__ import annotations
@@ -50,10 +53,18 @@ from discreet.errors import DataError, InputError, PolicyError, SpecError
 from discreet.frames import JsonReady, Tabular, columns_from
 from discreet.releases.charge import assumed_account, spent_of
 from discreet.releases.contributions import Contribution
-from discreet.releases.drawing import Drawn, Observe, draw, measures_of, passes, with_found_keys
+from discreet.releases.drawing import (
+    Drawn,
+    Observe,
+    draw,
+    measures_of,
+    meeting,
+    passes,
+    with_found_keys,
+)
 from discreet.releases.engines import is_csv, opened
-from discreet.releases.engines.base import Column, Engine
-from discreet.releases.formula import kind_declared
+from discreet.releases.engines.base import Column, Counting, Engine, Query, fields
+from discreet.releases.formula import Formula, Term, kind_declared, resolve
 from discreet.releases.planning import Plan, Planned, alike, plan_of
 from discreet.releases.pricing import require_own
 from discreet.releases.rows import (
@@ -269,7 +280,7 @@ class Rehearsal(JsonReady, Tabular):
         *("limit", "choices", "least", "recommended", "recommended_by", "best"),
         *("repeats", "alike", "even", "rows"),
         *("groups", "least_together", "recommended_together", "by_groups"),
-        *("even_together", "try_next"),
+        *("even_together", "try_next", "empty", "missing", "spent", "releases"),
     )
     recommended_by: ClassVar[str] = "geometric-mean-of-errors"
 
@@ -295,12 +306,20 @@ class Rehearsal(JsonReady, Tabular):
     """The same of `groups` and `rows` together."""
     even_together: tuple[Mapping[str, int], ...] = ()
     """Pairs of `groups` and `rows` that only chance tells from the best."""
+    empty: tuple[str, ...] = ()
+    """Statistics to which no row of the twin adds: their figures tell nothing of any limit."""
+    missing: tuple[str, ...] = ()
+    """Derived and declared columns that are missing in every row of the twin."""
+    spent: Mapping[str, Any] = field(default_factory=dict)
+    """What the release would charge, and pays for the noise that is shown."""
+    releases: int | None = None
+    """Of how many releases that is the part of one, as the spec's `series` says."""
 
     @property
     def best(self) -> dict[str, int]:
         """For each statistic the limit with its least error, the smallest of several."""
         found: dict[str, Mapping[str, Any]] = {}
-        for row in self.rows:
+        for row in (row for row in self.rows if row["statistic"] not in self.empty):
             if row["error"] < found.get(row["statistic"], {"error": math.inf})["error"]:
                 found[row["statistic"]] = row
         return {name: row["limit"] for name, row in found.items()}
@@ -353,21 +372,29 @@ def rehearse(
     seen = sampled(shaped(joined(_opened(asked, twin), asked), asked), asked)
     with closing(seen):
         engine: Any = _Remembering(seen)
-        truth = _exact(_truth(asked, engine), engine)
-        trial = _Trial(engine, truth, tuple(tried), repeats)
+        freed = _truth(asked, engine)
+        truth = _exact(freed, engine)
+        empty = tuple(_in_no_row(plan_of(freed, engine.columns), engine, truth))
+        missing = tuple(_in_every_row_missing(asked, engine))
+        trial = _Trial(engine, truth, tuple(tried), repeats, empty)
         rows, same = trial.of_limits(asked)
         while limits is None and (larger := trial.next_of(rows)):
             trial = replace(trial, limits=tuple(sorted((*trial.limits, larger))))
             rows, same = trial.of_limits(asked)
         beside = trial.of_groups(asked, rows)
+        spent = spent_of(plan_of(asked, engine.columns).pricing.charges)
     own = asked.protect.rows
-    even = trial.best(rows)
+    even = trial.best(rows, own)
     recommended = own if own in even and not choices else even[0]
     alike_enough = tuple(sorted(even)) if even[1:] else ()
     found = Rehearsal(
         *(_shown(rows), recommended, own, repeats, same, alike_enough),
         choices=choices,
         least=even[0],
+        empty=empty,
+        missing=missing,
+        spent=spent,
+        releases=None if asked.series is None else asked.series.releases,
     )
     groups = asked.protect.groups
     if groups is None or len(beside) < 2:
@@ -383,6 +410,8 @@ class _Trial:
     truth: Values
     limits: tuple[int, ...]
     repeats: int
+    empty: tuple[str, ...]
+    """The statistics to which no row adds: they tell nothing of limits."""
     known: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
     """What was found, by what bounds the rows: limits of `groups` may share it."""
     figures: dict[Any, dict[str, Any]] = field(default_factory=dict)
@@ -400,7 +429,7 @@ class _Trial:
 
     def next_of(self, rows: Sequence[Mapping[str, Any]]) -> int | None:
         """Return the next of `FURTHER` above the best limit, unless it was tried."""
-        best = self.best(rows)[0]
+        best = self.best(rows, _MOST)[0]
         larger = next((n for n in FURTHER if n > best), None)
         return None if larger in self.limits else larger
 
@@ -444,10 +473,15 @@ class _Trial:
                 found[n] = here
         return found
 
-    def best(self, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-        """Return the best limit, and behind it those that only chance may tell from it."""
+    def best(self, rows: Sequence[Mapping[str, Any]], own: Any) -> list[Any]:
+        """Return the best limit, and behind it those that only chance may tell from it.
+
+        It is the spec's own where nothing tells limits apart.
+        """
+        telling = [row for row in rows if row["statistic"] not in self.empty]
         cells = {name: self.repeats * len(true) for name, true in self.truth.items()}
-        return _best(rows, list(dict.fromkeys(row["limit"] for row in rows)), cells)
+        tried = list(dict.fromkeys(row["limit"] for row in telling))
+        return _best(telling, tried, cells) if tried else [own]
 
 
 def _with_groups(
@@ -455,7 +489,8 @@ def _with_groups(
 ) -> Rehearsal:
     """Return it with limits of groups, each with its best limit of rows, and the best of all."""
     limits = {
-        n: found.recommended if n == own else trial.best(rows)[0] for n, rows in beside.items()
+        n: found.recommended if n == own else trial.best(rows, found.limit)[0]
+        for n, rows in beside.items()
     }
     by_groups = [
         {"groups": n} | row
@@ -464,8 +499,8 @@ def _with_groups(
         if row["limit"] == limits[n]
     ]
     every = [row | {"limit": (n, row["limit"])} for n, rows in beside.items() for row in rows]
-    even = trial.best(every)
     now = (own, found.limit)
+    even = trial.best(every, now)
     groups, limit = now if now in even and not found.choices else even[0]
     return replace(
         found,
@@ -551,6 +586,47 @@ def _truth(spec: Spec, engine: Engine) -> Spec:
             continue
         found = wider
     return found
+
+
+def _in_no_row(plan: Plan, engine: Engine, truth: Values) -> Iterator[str]:
+    """Yield the statistics to which no row adds: it has no cell there, or no value of them."""
+    found: set[str] = set()
+    for group in passes(plan.statistics):
+        asked = {
+            (planned.name, place): Counting(f"{planned.name}/{place}", read)
+            for planned in group
+            for place, read in enumerate(
+                (None, *(one for m in planned.statistic.measures() for one in fields(m)))
+            )
+        }
+        if group[0].open:  # its keys were found, or there are none
+            found |= {one.name for one in group if one.name not in truth}
+            continue
+        query = Query((), group[0].cells, group[0].contribution, tuple(asked.values()))
+        counted = meeting(engine, group[0].where).measure(query)
+        for (name, _), count in asked.items():
+            cells = counted[count.name]
+            if not sum(cells.values() if isinstance(cells, dict) else cells):
+                found.add(name)
+    yield from (one.name for one in plan.statistics if one.name in found)
+    for entry in plan.spec.named():
+        if isinstance(entry, Derived):
+            made_from = {entry.name_of(key) for key in entry.sources()}
+            yield from () if made_from.isdisjoint(found) else (str(entry.name),)
+
+
+def _in_every_row_missing(spec: Spec, engine: Any) -> Iterator[str]:
+    """Yield the derived columns, and those of a declared type, that no row has a value of."""
+
+    def rows(of: Any) -> Any:
+        return of.measure(Query((), None, Contribution(), (Counting("rows"),)))["rows"][0]
+
+    used = set(_read(spec, (*columns_seen(spec), *spec.let)))
+    declared = (name for name in options_of(spec.source).types if name in used)
+    for name in (*spec.let, *declared) if rows(engine) else ():
+        there = Term("not", (Term("is null", (Term("column", value=name),)),))
+        if not rows(engine.filtered(resolve(Formula(name, there), engine.columns))):
+            yield name
 
 
 class _Counted:

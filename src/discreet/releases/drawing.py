@@ -218,10 +218,10 @@ def query_of(plan: Plan, group: Sequence[Planned], priority: str | None = None) 
 
 def measures_of(plan: Plan, engine: Engine, group: Sequence[Planned]) -> dict[str, Any]:
     """Return what the engine answers for the statistics of one pass, before any noise."""
-    return _meeting(engine, group[0].where).measure(query_of(plan, group))
+    return meeting(engine, group[0].where).measure(query_of(plan, group))
 
 
-def _meeting(engine: Engine, where: str | None) -> Engine:
+def meeting(engine: Engine, where: str | None) -> Engine:
     """Return the rows that meet a condition."""
     if where is None:
         return engine
@@ -239,7 +239,7 @@ def with_found_keys(plan: Plan, engine: Engine, progress: Progress | None = None
         return plan
     tell, engine, keys = _teller(progress), _watched(engine, progress), {}
     for search, call in plan.searches.items():
-        rows = _meeting(engine, search.where)
+        rows = meeting(engine, search.where)
         found = rows.find_keys(plan.spec.protect.column, search.sought.columns, search.contribution)
         noisy = with_noise(call, found.units, partial(tell, "releases.progress.keys"))
         least = call.threshold or 0

@@ -54,7 +54,8 @@ PARTS: dict[str, tuple[int, int] | None] = {
 }
 """Parts of a moment, with the whole numbers that each may be; weekday 1 is Monday."""
 FUNCTIONS: dict[str, tuple[Type, Type]] = {
-    **dict.fromkeys(PARTS, ("moment", "integer")),
+    **dict.fromkeys(PARTS, ("date", "integer")),
+    "hour": ("moment", "integer"),
     "lower": ("text", "text"),
     "abs": ("number", "number"),
     "floor": ("number", "number"),
@@ -462,8 +463,7 @@ class _Types:
         if is_ == wanted or (wanted == "moment" and is_ == "date"):
             return term
         if is_ == "untyped":
-            read: Type = "date" if wanted == "moment" else wanted
-            return Term(f"as {read}", (term,), at=at, type=read)
+            return Term(f"as {wanted}", (term,), at=at, type=wanted)
         if wanted == "number" and is_ == "integer":
             return Term("as number", (term,), at=at, type="number")
         if wanted == "date" and is_ == "moment":

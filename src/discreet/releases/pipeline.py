@@ -102,6 +102,10 @@ class _Charged:
         return str(self.plan.spec.unit)
 
 
+_MOST_ROWS = 10**9
+"""Of a group that accuracy is told for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Preview(_Charged, Tabular):
     """What a release would cost, and how accurate it would be; nothing was read or spent."""
@@ -146,6 +150,12 @@ class Preview(_Charged, Tabular):
     def promises(self) -> tuple[Standing, ...]:
         """Where the account would stand under each of its promises."""
         return self.outlook.promises
+
+    def in_groups_of(self, size: int | None) -> Preview:
+        """Return it with accuracy told for groups of about so many rows."""
+        if size is not None and (isinstance(size, bool) or not 1 <= size <= _MOST_ROWS):
+            raise InputError("releases.size", size=size, most=_MOST_ROWS)
+        return replace(self, plan=replace(self.plan, size=size))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the preview as JSON-ready values."""
@@ -415,13 +425,15 @@ def preview(
     keys_from: str | Path | None = None,
     changes: Mapping[str, Any] | None = None,
     confirm: Confirm | None = None,
+    size: int | None = None,
 ) -> Preview:
     """Say what a release would cost, what would be left, and how accurate it would be.
 
     It is refused where `release` with the same arguments would be. `confirm` allows a second run
-    of the same spec, as there; nobody is asked.
+    of the same spec, as there; nobody is asked. Where accuracy depends on how many rows a group
+    has, it is told for `size` rows, or else for several sizes.
     """
-    return release(
+    look = release(
         spec,
         data=data,
         folder=folder,
@@ -434,6 +446,7 @@ def preview(
         changes=changes,
         confirm=confirm,
     )
+    return look.in_groups_of(size)
 
 
 def _stored(plan: Plan, paid: Paid, table: Table) -> dict[str, Any]:

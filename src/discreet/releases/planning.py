@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import datetime
 from fractions import Fraction
 from itertools import count
 from typing import Any
@@ -34,7 +34,15 @@ from discreet.releases.statistics.base import Sought
 from discreet.releases.statistics.cut import CutUnits, limits_of, not_counted, questions
 from discreet.releases.statistics.derived import Beside, Derived, Maker, Released
 from discreet.releases.statistics.quantiles import Ranked
-from discreet.releases.statistics.values import SIZES, Answer, Part, Result, decimal, span
+from discreet.releases.statistics.values import (
+    SIZES,
+    Answer,
+    Part,
+    Result,
+    decimal,
+    expecting,
+    span,
+)
 from discreet.releases.tables import RESERVED, STATISTIC, Table, decimal_text
 from discreet.statements.presenter import quoted, spaced_text
 from discreet.words import say
@@ -144,6 +152,8 @@ class Plan:
     """The texts that columns of keys have in public tables that are joined, with the table."""
     given: bool = False
     """Whether data are given in the place of the source that the spec names."""
+    size: int | None = None
+    """About how many rows a group is expected to have, for which accuracy is told."""
 
     @property
     def bounded(self) -> tuple[tuple[Contribution, ...], ...]:
@@ -203,6 +213,8 @@ class Plan:
                 for kind in kinds.values()
             }
             said = {"many": len(kinds), "columns": ", ".join(map(repr, kinds)), "line": line}
+            dated = not {"date", "moment"}.isdisjoint(kinds.values())
+            said["dates"] = say("releases.plan.assumed_dates") if dated else ""
             if len(wanted) == 1:
                 said["wanted"] = next(iter(wanted))
                 yield say(f"releases.plan.assumed_{how}", **said)
@@ -381,12 +393,13 @@ class Plan:
 
     def accuracy(self) -> list[dict[str, Any]]:
         """Return how accurate each statistic will be: exactly, or for what is assumed."""
-        return [
-            line
-            for planned in self.statistics
-            for keys in planned.assumed
-            for line in self._accuracies(planned, keys)
-        ] + list(self._of_derived())
+        with expecting(self.size):
+            return [
+                line
+                for planned in self.statistics
+                for keys in planned.assumed
+                for line in self._accuracies(planned, keys)
+            ] + list(self._of_derived())
 
     def _of_derived(self) -> Iterator[dict[str, Any]]:
         """Yield how accurate what is made from others will be, where their cells are known."""
@@ -527,7 +540,7 @@ def as_written(given: GivenSource, *, in_short: bool = False) -> tuple[str, ...]
         number = say("releases.plan.grouped", number=number, grouped=grouped)
     said = {"encoding": source.encoding.upper(), "delimiter": source.delimiter}
     forms = [form for form in dict.fromkeys(source.types.values()) if pattern_of(form)]
-    dates = ", ".join(f"{date(2026, 1, 31):{form}}" for form in forms or ["%Y-%m-%d"])
+    dates = ", ".join(f"{datetime(2026, 1, 31, 10):{form}}" for form in forms or ["%Y-%m-%d"])
     declared = source.model_fields_set
     open_ = [name for name in _WRITTEN if name not in declared]
     if "decimal" in declared and "thousands" in open_:  # a file may have none

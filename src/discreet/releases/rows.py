@@ -515,7 +515,9 @@ def read_as(spec: Spec, columns: Mapping[str, Column]) -> dict[str, Type]:
     with suppress(DiscreetError):  # what does not fit the columns is refused where they are shaped
         shaped(schema, spec)
     read = (cast for term in schema.terms for cast in casts(term))
-    return {name: kind for name, kind in read if kind != "text"}
+    # A moment is a date too, and has an hour.
+    last = sorted(read, key=lambda cast: cast[1] == "moment")
+    return {name: kind for name, kind in last if kind != "text"}
 
 
 def _derived(

@@ -28,19 +28,23 @@ from pydantic import (
 from discreet.errors import SpecError
 from discreet.releases.models import Closed, NamesOrOne, wrong_choice
 
-_Type: TypeAlias = Literal["text", "number", "integer", "date", "boolean"]
-_PARTS = {"%Y": "([0-9]{4})", "%m": "([0-9]{1,2})", "%d": "([0-9]{1,2})"}
-_DATE = r"[^%0-9A-Za-z]*(?:%[dmY][^%0-9A-Za-z]*){3}"
+_Type: TypeAlias = Literal["text", "number", "integer", "date", "moment", "boolean"]
+_PARTS = {"%Y": "([0-9]{4})"} | dict.fromkeys(("%m", "%d", "%H", "%M", "%S"), "([0-9]{1,2})")
+_WHOLE = [sorted([*_PARTS][:many]) for many in (3, 5, 6)]
+_SIGNS = "[^%0-9A-Za-z]*"
+_DATE = f"{_SIGNS}(?:%[dmY]{_SIGNS}){{3}}(?:T?(?:%[HMS]{_SIGNS}){{2,3}}Z?)?"
 
 
 def pattern_of(declared: str) -> tuple[str, tuple[str, ...]] | None:
-    """Return a date's parts as a regular expression, and which they are; None for a name.
+    """Return the parts of a date, or of a moment, as a regular expression, and which they are.
+
+    It is None for a name.
 
     >>> pattern_of("%d.%m.%Y")
     ('([0-9]{1,2})\\\\.([0-9]{1,2})\\\\.([0-9]{4})', ('%d', '%m', '%Y'))
     """
     parts = tuple(re.findall("%.", declared))
-    if not re.fullmatch(_DATE, declared) or sorted(parts) != sorted(_PARTS):
+    if not re.fullmatch(_DATE, declared) or sorted(parts) not in _WHOLE:
         return None
     found = re.escape(declared)
     for part in parts:

@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
@@ -50,7 +51,7 @@ from discreet.numerics import first_above
 from discreet.promises.keys import promise_from, shape_keys
 from discreet.promises.promise import Promise, PromiseLike
 from discreet.promises.tolerance import PRIORS
-from discreet.rounding import decimal_up, up
+from discreet.rounding import FIGURES, decimal_up, number, up
 from discreet.series.planning import adjacency_of
 from discreet.words import catalogue, say
 
@@ -91,6 +92,8 @@ class Horizon(JsonReady, Tabular):
     assumptions: Assumptions
     spent: Part | None = None
     note: str | None = None
+    rounding: str | None = None
+    """What rounding did, where the promise is passed by the last figure of ε or ρ alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the horizon as JSON-ready values."""
@@ -205,7 +208,28 @@ def horizon(
         ),
         spent=spent,
         note=final.note,
+        rounding=None if not passed or limited is None else _by_rounding(watched, one, passed),
     )
+
+
+def _by_rounding(watched: _Watched, each: Part, passed: int) -> str | None:
+    """Say so if a release that spends one unit less in its last figure would pass no limit.
+
+    Budgets that are spent are shown rounded up, so what is typed from there may be too much.
+    """
+    for name, sign in (("epsilon", "ε"), ("rho", "ρ")):
+        own: Any = each
+        given = getattr(own, name, 0.0) if isinstance(own, Guarantee) else 0.0
+        if not given or float(told := number(given, "up", FIGURES).replace(",", "")) != given:
+            continue
+        unit = Decimal(10) ** (Decimal(told).adjusted() - FIGURES + 1)
+        less = float(Decimal(told) - unit)
+        spends: dict[str, Any] = {name: less}
+        parts = replace(watched.parts, parts=((replace(own, **spends), 1),))
+        if replace(watched, parts=parts, _seen={}).keeps(passed):
+            shown = number(less, "down", FIGURES)
+            return say("series.rounded", sign=sign, given=told, less=shown, releases=passed)
+    return None
 
 
 def _asked(promise: PromiseLike | None, keys: dict[str, Any], upto: int | None) -> Promise | None:
@@ -245,9 +269,9 @@ def _alike(each: Part, spent: Part | None) -> tuple[Part, Part | None]:
 
 
 def _check_whole(**numbers: int | None) -> None:
-    for name, number in numbers.items():
-        if number is not None:
-            whole(name, number)
+    for name, given in numbers.items():
+        if given is not None:
+            whole(name, given)
 
 
 @lru_cache(maxsize=4096)

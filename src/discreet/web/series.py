@@ -256,7 +256,7 @@ def beliefs(state: SeriesForm) -> SeriesAnswer:
     ]
     before = [{"name": name, "k": 0, "value": start, "passes": False} for name in found]
     quoted = found["curve" if "curve" in found else "generic"][0]
-    notes = _notes(state, shown, tuple(found), slow)
+    notes = [*_notes(state, shown, tuple(found), slow), *filter(None, [quoted.rounding])]
     picture = belief_over_time_spec(
         before + rows,
         per_year=state.per_year,
@@ -292,6 +292,7 @@ def _promise_kept(state: SeriesForm) -> Iterator[str]:
         found = horizon(state.each(), **kept, most=2, ceiling=_SEARCHED_MOST)
         first = found.searched + 1 if found.releases is None else found.releases
         yield say("web.series.promise_until", releases=first - 1)
+        yield from filter(None, [found.rounding])
 
 
 def _values(state: SeriesForm, series: Horizon) -> dict[int, float]:

@@ -147,10 +147,9 @@ class _Written(Dialect):
         same = _trimmed(digits(read.cast("string")), "0") == _trimmed(digits(value), "0")
         return ibis.ifelse(same & (digits(value).length() <= 18), read, ibis.null("int64"))
 
-    def day(self, value: Value) -> Value:
+    def _dated(self, value: Value) -> Value:
         read = value.try_cast("date")
-        same = (read.cast("string") == value) & (value.length() == 10)
-        return ibis.ifelse(same, read, ibis.null("date"))
+        return ibis.ifelse(read.cast("string") == value, read, ibis.null("date"))
 
 
 class DuckDB(SQLEngine):

@@ -18,6 +18,14 @@ where digits may be parted by single underscores. It is the nearest double; beyo
 infinite, and too near to zero it is zero. Anything else is nothing, and so is a text of more than a
 thousand characters: engines fail on some that are longer, and no row may make one fail.
 
+A text is a date if it is written 2026-01-31, and a moment if it is a date or is written
+
+    date T hh:mm [:ss [. digits]] [Z | ±hh[:mm] | ±hhmm]
+
+with T or a blank, up to nine digits (those after the sixth are dropped) and an offset below 15
+hours. A moment is told in UTC: with an offset it is converted, without one it is taken as written.
+As a date a moment is its day there. One that is outside the years 1 to 9999 is nothing.
+
 Keys. A key is a text; a column of the data may be a number. A column of whole numbers is compared
 as whole numbers and one of floats as floats, each against the one spelling that a number has;
 everything else as text, byte by byte. So no row has two cells, and no engine's way of printing
@@ -29,6 +37,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
@@ -77,11 +86,19 @@ LONGEST = 1000
 """The most characters of a text that is a number."""
 _BEFORE, _AFTER = f"^[{BLANKS}]*[+]?-?", f"[{BLANKS}]*$"
 NUMERAL = rf"{_BEFORE}({_DIGITS}([.]({_DIGITS})?)?|[.]{_DIGITS})([eE][+-]?{_DIGITS})?{_AFTER}"
-WHOLE = "^-?[0-9]{1,18}$"
-DAY = (
-    "^([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
-    "-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
+_END = "|"
+"""What is put behind a text: engines differ on whether its end may be before a line end."""
+WHOLE = f"^-?[0-9]{{1,18}}[{_END}]$"
+_DATED = (
+    "(?:[1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])"
+    "-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
 )
+DAY = f"^{_DATED}$"
+_TIME = "((?:[01][0-9]|2[0-3]):[0-5][0-9])(?:(:[0-5][0-9])(?:([.][0-9]{1,6})[0-9]{0,3})?)?"
+_OFFSET = "(?:Z|([+-](?:0[0-9]|1[0-4]))(?::?([0-5][0-9]))?)?"
+MOMENT = f"^({_DATED})(?:[T ]{_TIME}{_OFFSET})?[{_END}]$"
+"""Its groups are day, time, seconds, digits of them, and the hours and minutes of the offset."""
+_MOMENTS = (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999))
 INFINITE = rf"{_BEFORE}[iI][nN][fF]([iI][nN][iI][tT][yY])?{_AFTER}"
 
 
@@ -102,11 +119,29 @@ class Dialect:
 
     def whole(self, value: Value) -> Value:
         """Return a text as a whole number, null for one that is not written like -7 or 03."""
-        return ibis.ifelse(value.re_search(WHOLE), value, ibis.null("string")).cast("int64")
+        written = (value + _END).re_search(WHOLE)
+        return ibis.ifelse(written, value, ibis.null("string")).cast("int64")
 
     def day(self, value: Value) -> Value:
-        """Return a text as a date, null for one that is not written like 2026-01-31."""
+        """Return a text as a date, that of a moment; null for one that is neither."""
+        day = self._dated(value)
+        return ibis.ifelse(value.length() == 10, day, self.moment(value).try_cast("date"))
+
+    def _dated(self, value: Value) -> Value:
+        """Return a text of ten characters as a date, null for one not written 2026-01-31."""
         return ibis.ifelse(value.re_search(DAY), value, ibis.null("string")).try_cast("date")
+
+    def moment(self, value: Value) -> Value:
+        """Return a text as a moment in UTC, null for one that is not written as one, or a date."""
+        parts = [(value + _END).re_extract(MOMENT, n).nullif("") for n in range(1, 7)]
+        usual = (None, "00:00", ":00", "", "+00", "00")
+        day, time, seconds, digits, hours, minutes = map(ibis.coalesce, parts, usual)
+        whole = day + " " + time + seconds + digits + hours + ":" + minutes
+        return within_years(self._in_utc(whole))
+
+    def _in_utc(self, value: Value) -> Value:
+        """Return a text 2026-01-31 10:00:00.5+02:00 as a moment in UTC, if its day exists."""
+        return value.try_cast("timestamp('UTC')").try_cast("timestamp")
 
     def ratio(self, x: Value, step: float, low: int, high: int) -> Value:
         """Return x/step as a float; what lies outside low … high may be moved, staying outside."""
@@ -171,6 +206,17 @@ class Reading:
         if ready in table.columns:
             return table[ready]
         return self.dialect.number(table[column], self.kinds[column])
+
+
+def within_years(value: Value) -> Value:
+    """Return a date or moment, null for one outside the years 1 to 9999."""
+    if value.type().is_timestamp():
+        low, high = (ibis.literal(end, "timestamp") for end in _MOMENTS)
+        if value.type().timezone is not None:
+            low, high = low.cast(value.type()), high.cast(value.type())
+    else:
+        low, high = (ibis.literal(end.date(), "date") for end in _MOMENTS)
+    return ibis.ifelse((value >= low) & (value <= high), value, ibis.null(value.type()))
 
 
 # ---------------------------------------------------------------------- keys

@@ -5,15 +5,14 @@ is null, and what is smaller is rounded to a multiple of about 1e-116 by adding 
 1e-100, which changes no number above 1e-84. So no engine ever meets an overflow or an underflow,
 which some refuse and some do not. All else about doubles is alike everywhere.
 
-Moments. Those outside the years 1 to 9999 are null. A text is a date if it is written 2026-01-31.
-Texts are compared byte by byte.
+Moments. Those outside the years 1 to 9999 are null; how they are read from texts is a matter of the
+dialects. Texts are compared byte by byte.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime
 from functools import reduce
 from itertools import pairwise
 from operator import add, and_, eq, ge, gt, le, lt, mul, ne, or_, sub, truediv
@@ -23,7 +22,7 @@ import ibis
 
 from discreet.errors import DataError
 from discreet.releases.engines.base import TEXTS, Column
-from discreet.releases.engines.expressions import Reading, comparable, multiple, one
+from discreet.releases.engines.expressions import Reading, comparable, multiple, one, within_years
 from discreet.releases.formula import Term, kind_declared
 from discreet.releases.rows import Gathered
 from discreet.releases.source import Declared, pattern_of
@@ -41,7 +40,8 @@ def declared(source: Table, name: str, wanted: Declared, reading: Reading) -> tu
     if kind in TEXTS:
         return _from_text(value, wanted, kind, reading), kind_declared(wanted)
     own = {"integer": {"integer", "number", "text"}, "number": {"number"}, "truth": {"boolean"}}
-    moments = {"text", "date"} if value.type().is_date() or value.type().is_timestamp() else set()
+    dated = value.type().is_date() or value.type().is_timestamp()
+    moments = {"text", "date", "moment"} if dated else set()
     if wanted not in (moments if kind == "moment" else own.get(kind, ())):
         raise DataError("engines.type_other", column=name, wanted=wanted, kind=kind)
     if wanted == "text":
@@ -58,15 +58,20 @@ def _from_text(value: Value, wanted: Declared, kind: Column, reading: Reading) -
         return reading.dialect.whole(value)
     if wanted == "date":
         return reading.dialect.day(value)
+    if wanted == "moment":
+        return reading.dialect.moment(value)
     if wanted == "boolean":
         small = lowered(value)
         return ibis.cases((small.isin(_YES), True), (small.isin(_NO), False))
     pattern = pattern_of(wanted)
-    return value if pattern is None else reading.dialect.day(_iso(value, wanted, *pattern))
+    if pattern is None:
+        return value
+    iso = _iso(value, wanted, *pattern)
+    return reading.dialect.moment(iso) if "%H" in pattern[1] else reading.dialect.day(iso)
 
 
 def _iso(value: Value, wanted: str, pattern: str, parts: tuple[str, ...]) -> Value:
-    """Return a date that is written in a declared way as 2026-01-31; anything else has no date.
+    """Return a date that is written in a declared way as 2026-01-31, a moment with its time.
 
     What was found is put together again and compared: engines differ on where a text ends.
     """
@@ -74,8 +79,11 @@ def _iso(value: Value, wanted: str, pattern: str, parts: tuple[str, ...]) -> Val
     again: Value = ibis.literal("")
     for piece in re.split("(%.)", wanted):
         again = again + found.get(piece, ibis.literal(piece))
-    month, day = (found[part].lpad(2, "0") for part in ("%m", "%d"))
-    return ibis.ifelse(again == value, found["%Y"] + "-" + month + "-" + day, ibis.null("string"))
+    whole = found["%Y"]
+    for part, sign in zip(("%m", "%d", "%H", "%M", "%S"), "-- ::", strict=True):
+        if part in found:
+            whole = whole + sign + found[part].lpad(2, "0")
+    return ibis.ifelse(again == value, whole, ibis.null("string"))
 
 
 GIVEN: dict[Column, str] = {"integer": "int64", "number": "float64", "truth": "int64"}
@@ -107,7 +115,6 @@ def lowered(value: Value) -> Value:
 # ---------------------------------------------------------------------- formulas
 
 _LARGEST, _NEAR_ZERO, _WHOLE_NUMBERS = 1e150, 1e-100, 2.0**53
-_MOMENTS = (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59))
 _SIGNS: dict[str, Callable[[Value, Value], Value]] = {
     **{"and": and_, "or": or_, "=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge},
     **{"+": add, "-": sub, "*": mul, "/": truediv},
@@ -166,13 +173,13 @@ def _applied(term: Term, parts: list[Value], reading: Reading) -> Value:
         case "as number" if term.parts[0].type == "integer":
             return first.cast("float64")
         case "as date" if term.parts[0].type == "moment":
-            return _within_years(first).cast("date")
+            return within_years(first).cast("date")
         case "weekday":
-            return _within_years(first).day_of_week.index().cast("int64") + 1
+            return within_years(first).day_of_week.index().cast("int64") + 1
         case "hour" if first.type().is_date():
             raise DataError("engines.no_hour")
         case "year" | "month" | "day" | "hour":
-            return getattr(_within_years(first), term.op)().cast("int64")
+            return getattr(within_years(first), term.op)().cast("int64")
     return _from_text(first, term.op.removeprefix("as "), "untyped", reading)
 
 
@@ -223,13 +230,3 @@ def _ordinary(term: Term, value: Value) -> Value:
         return value  # zero, or of a size between 1 and 2^63
     near = (value + _NEAR_ZERO) - _NEAR_ZERO
     return ibis.ifelse(near.abs() <= _LARGEST, near, ibis.null("float64"))
-
-
-def _within_years(value: Value) -> Value:
-    if value.type().is_timestamp():
-        low, high = (ibis.literal(end, "timestamp") for end in _MOMENTS)
-        if value.type().timezone is not None:
-            low, high = low.cast(value.type()), high.cast(value.type())
-    else:
-        low, high = (ibis.literal(end.date(), "date") for end in _MOMENTS)
-    return ibis.ifelse((value >= low) & (value <= high), value, ibis.null(value.type()))

@@ -122,6 +122,9 @@ create function pg_temp.day_of(t text) returns date language sql immutable as $$
     when right(t, 2)::int <= extract(day from
       make_date(left(t, 4)::int, substr(t, 6, 2)::int, 1) + interval '1 month' - interval '1 day')
     then make_date(left(t, 4)::int, substr(t, 6, 2)::int, right(t, 2)::int) end end $$;
+create function pg_temp.moment_of(t text) returns timestamp language sql stable as $$
+  select case when pg_temp.day_of(left(t, 10)) is not null
+    then t::timestamptz at time zone 'UTC' end $$;
 -- What is made of constants alone has the collation of the database; a name has C, and C prevails.
 create function pg_temp.by_bytes() returns name language sql immutable as $$ select ''::name $$;
 create function pg_temp.bytewise(t text, by name) returns text language sql immutable as $$
@@ -145,7 +148,10 @@ class _Spoken(HashedDialect):
         return _float_of(value) if value.type().is_decimal() else value.cast("float64")
 
     def day(self, value: Value) -> Value:
-        return _day_of(value)
+        return ibis.ifelse(value.length() == 10, _day_of(value), self.moment(value).cast("date"))
+
+    def _in_utc(self, value: Value) -> Value:
+        return _moment_of(value)
 
     def bytewise(self, text: Value) -> Value:
         return _bytewise(text, _by_bytes())
@@ -175,6 +181,9 @@ _float_of = _called(name="float_of", database="pg_temp", signature=(("decimal",)
     lambda x: None
 )
 _day_of = _called(name="day_of", database="pg_temp", signature=(("string",), "date"))(
+    lambda text: None
+)
+_moment_of = _called(name="moment_of", database="pg_temp", signature=(("string",), "timestamp"))(
     lambda text: None
 )
 _ratio = _called(name="ratio", database="pg_temp", signature=(("float64", "float64"), "float64"))(

@@ -40,7 +40,7 @@ from discreet.releases.statistics.base import (
     ScriptLines,
     register,
 )
-from discreet.releases.statistics.values import SIZES, Answer, Noisy, Part, decimal
+from discreet.releases.statistics.values import Answer, Noisy, Part, decimal, sizes_told
 
 if TYPE_CHECKING:
     from discreet.releases.pricing import Priced
@@ -112,7 +112,7 @@ class Quantile(Bounded):
         told for assumed sizes alone, for the size of a group is not public.
         """
         off = calls["choice"].score_within(self.number.size, interval) / self.share.denominator
-        sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in SIZES]
+        sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in sizes_told()]
         return {"candidates": self.number.size, "ranks": off, "assumed": sizes}
 
     def script(self, lines: ScriptLines) -> Iterator[str]:

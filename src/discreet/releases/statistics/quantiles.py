@@ -98,7 +98,7 @@ from discreet.releases.statistics.base import (
     register,
 )
 from discreet.releases.statistics.quantile import Share
-from discreet.releases.statistics.values import SIZES, Answer, Noisy, Part, decimal, multiples
+from discreet.releases.statistics.values import Answer, Noisy, Part, decimal, multiples, sizes_told
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -567,10 +567,11 @@ class Ranked(Grouped):
         slope = min(self._slope(values.scale), _STEEPEST / _step(most))
         off = math.inf if slope <= 0 else beyond + (tuples - math.log(failure)) / slope
         off = max(max(share, 1 - share) for share in self.shares) * off + 1
-        sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in SIZES]
-        reach = {n: self._reach(n, calls, interval) for n in (100, 1_000, 10_000, _MANY)}
+        sizes = [{"rows": n, "rank_share": min(1.0, off / n)} for n in sizes_told()]
+        usual = sizes_told((100, 1_000, 10_000))
+        reach = {n: self._reach(n, calls, interval) for n in usual}
         said = {
-            "interval_ranks": reach.pop(_MANY),
+            "interval_ranks": self._reach(_MANY, calls, interval),
             "interval_assumed": [
                 {"rows": n, "rank_share": 1.0 if far > _WHOLE * n else far / n}
                 for n, far in reach.items()

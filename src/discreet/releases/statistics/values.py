@@ -7,7 +7,9 @@ a `Result` has all rows of a statistic, cell by cell.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
@@ -20,6 +22,23 @@ SIZES = (10, 100, 1000)
 """Sizes of a group that accuracy is told for, where it depends on the size."""
 
 _LARGER = (10_000, 100_000, 1_000_000)
+_EXPECTED: ContextVar[int | None] = ContextVar("expected", default=None)
+
+
+@contextmanager
+def expecting(size: int | None) -> Iterator[None]:
+    """Have accuracy told for groups of the size that is expected, instead of the usual ones."""
+    before = _EXPECTED.set(size)
+    try:
+        yield
+    finally:
+        _EXPECTED.reset(before)
+
+
+def sizes_told(usual: tuple[int, ...] = SIZES) -> tuple[int, ...]:
+    """Return the sizes of groups that accuracy is told for: the expected one, or the usual ones."""
+    expected = _EXPECTED.get()
+    return usual if expected is None else (expected,)
 
 
 class Size(NamedTuple):
@@ -43,7 +62,7 @@ def by_size(
     """
     sizes: list[dict[str, Any]] = []
     nothing: dict[str, int | float] = {}
-    for size in (*SIZES, *_LARGER):
+    for size in sizes_told((*SIZES, *_LARGER)):
         if size in _LARGER and len(sizes) >= 2:
             break
         found, exact = width(size), size * size_of.step

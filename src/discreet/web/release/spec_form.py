@@ -65,6 +65,7 @@ _TOP = (
 _CUT = {"weight": 0.05}  # what a tick stands for; any other is kept as YAML
 _UP_TO = re.compile(r"up to (\d{1,2}) (?:columns )?of\s+(.+)", re.IGNORECASE | re.DOTALL)
 _BETWEEN = re.compile(r'(?:"(?:[^"]|"")*"|[^;"])+')
+_PAIR = re.compile(r"(.*?\S)\s*:\s*(%.*|[^:%]+)")
 _BREAKS = re.compile("[\x85\u2028\u2029]")
 PLACE = re.compile(r"statistics\.(\d{1,3})\.")
 _GROUPED = re.compile(r"(?<![\w.])[1-9]\d{0,2}\.\d{3}(?![\w.])", re.ASCII)
@@ -119,15 +120,14 @@ class Sets(Rule):
 
 @dataclass(frozen=True)
 class Pairs(Rule):
-    """Names, and a word for each of them: `cost: number, day: %d.%m.%Y`."""
+    """Names, and a word for each of them: `cost: number, at: %d.%m.%Y %H:%M`."""
 
     def read(self, given: object) -> Any:
         """Return the words by name."""
-        pairs = [one.rpartition(":") for one in columns_of(str(given))]
-        found = {name.strip(): word.strip() for name, _, word in pairs}
-        if not all((*found, *found.values())):
+        pairs = [_PAIR.fullmatch(one) for one in columns_of(str(given))]
+        if None in pairs:
             raise refused("web.spec.pairs")
-        return found
+        return {pair[1].strip(): pair[2].strip() for pair in pairs if pair}
 
 
 def _number(**bounds: Any) -> Number:
