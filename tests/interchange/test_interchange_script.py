@@ -136,6 +136,67 @@ def test_with_next_to_no_noise_both_give_the_same_table(folder: Path, data: str)
         assert not value or float(value) == pytest.approx(float(theirs_), rel=1e-5)
 
 
+def test_a_file_that_is_written_in_another_way_is_read_as_the_spec_says(tmp_path: Path) -> None:
+    """The script read every file with commas and points, and blamed the rows."""
+    source = {
+        **{"path": "data.csv", "delimiter": ";", "decimal": ",", "encoding": "windows-1252"},
+        **{"nulls": ["-"], "types": {"age": "integer", "cost": "number"}},
+    }
+    costs = ["1.234,50", "12,25", "7", "-", "", "3.5", "many", "0,5"]
+    lines = [f"p{i};{'Köln' if i % 3 else 'Ulm'};0{i % 4};{costs[i % 8]}" for i in range(240)]
+    text = "\n".join(["person;city;age;cost", *lines])
+    (tmp_path / "data.csv").write_text(text, encoding="windows-1252")
+    spec = {
+        "account": "people",
+        "purpose": "test",
+        "source": source,
+        "protect": {"unit": "person", "column": "person", "rows": 1},
+        "budget": {"epsilon": 1e8},
+        "statistics": [
+            {"sum": "cost", "bounds": [0, 2000], "resolution": 0.01, "by": ["city"]}
+            | {"keys": {"city": ["Köln", "Ulm"]}},
+            {"count": "rows", "by": ["age"], "keys": {"age": ["0", "1", "2", "3"]}},
+        ],
+        "ledger": "sqlite:///ledger.db",
+        "output": "out",
+    }
+    Ledger.open(f"sqlite:///{tmp_path / 'ledger.db'}").open_account(
+        "people", unit="person", cap=PureDP(1e9), approver="tester", reason="test"
+    )
+    ours = _rows(release(spec, folder=tmp_path).table.to_dict())  # type: ignore[union-attr]
+    script = opendp_script(spec, folder=tmp_path)
+    assert _run(script, tmp_path) == ours
+    assert [row["value"] for row in ours][2:] == ["60"] * 4
+    (tmp_path / "data.csv").write_text(text, encoding="utf-16")
+    ran = subprocess.run(
+        [sys.executable, "script.py", "data.csv"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert ran.returncode == 1
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("column", "declared"),
+    [
+        ("day", "date"),
+        ("day", "%d.%m.%Y"),
+        ("day", "moment"),
+        ("there", "boolean"),
+        ("size", "number"),
+    ],
+)
+def test_columns_that_a_script_cannot_read_are_refused(
+    column: str, declared: str, tmp_path: Path
+) -> None:
+    (tmp_path / "data.csv").write_text("person,day,there,size\na,2026-01-01,yes,1\n")
+    source = {"path": "data.csv", "types": {column: declared}}
+    grouped = {"count": "rows", "by": [column], "keys": {column: ["1"]}}
+    spec = _spec({"epsilon": 1.0}, source=source, statistics=[grouped])
+    with pytest.raises(SpecError, match="which a script cannot read"):
+        opendp_script(spec, folder=tmp_path)
+    assert opendp_script(spec | {"statistics": [{"count": "rows"}]}, folder=tmp_path)
+
+
 def _recorded(script: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float, Any]]:
     """Run the definitions of noise, and note which measurements OpenDP was asked for."""
     seen: list[tuple[str, float, Any]] = []
@@ -294,7 +355,7 @@ def test_no_word_of_a_spec_becomes_code(word: str, tmp_path: Path) -> None:
         if isinstance(node, ast.Import)
         for name in node.names
     }
-    assert imported == {"csv", "math", "secrets", "sys", "opendp", "duckdb"}
+    assert imported == {"csv", "math", "re", "secrets", "sys", "opendp", "duckdb"}
 
 
 def test_the_command_writes_it_and_spends_nothing(folder: Path) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import secrets
 import sys
 from collections import Counter
@@ -92,6 +93,13 @@ def selection(
 
 # ------------------------------------------------------------------ rows
 
+WRITTEN: dict[str, Any] = {
+    "delimiter": ",", "encoding": "utf-8", "nulls": (), "decimal": ".", "grouping": "",
+    "columns": (), "whole": (),
+}  # fmt: skip
+"""How a CSV file is written, as the spec declares it. `columns` are those that are used, and
+`whole` those of them that are declared as whole numbers."""
+
 
 def text(value: Any) -> str | None:
     """A cell as text; nothing for null."""
@@ -107,15 +115,52 @@ def read(path: str) -> list[Row]:
 
         found = duckdb.connect().execute("select * from read_parquet(?)", [path])
         names = [column[0] for column in found.description or ()]
+        WRITTEN.update(decimal=".", grouping="")
+        expect(names)
         return [
             {name: text(value) for name, value in zip(names, row, strict=True)}
             for row in found.fetchall()
         ]
-    with open(path, encoding="utf-8-sig", newline="") as lines:
-        header, *body = list(csv.reader(lines, strict=True))
+    encoding = {"utf-8": "utf-8-sig"}.get(WRITTEN["encoding"], WRITTEN["encoding"])
+    try:
+        with open(path, encoding=encoding, newline="") as lines:
+            header, *body = list(csv.reader(lines, delimiter=WRITTEN["delimiter"], strict=True))
+    except (UnicodeError, ValueError, csv.Error):
+        stop(f"the data are no Parquet file, and no CSV file in {WRITTEN['encoding']}.")
+    expect(header)
     if any(len(row) != len(header) for row in body):
-        stop("a row has not as many cells as the header.")
-    return [{name: text(v) for name, v in zip(header, row, strict=True)} for row in body]
+        stop(
+            f"a row has not as many cells as the header, with {WRITTEN['delimiter']!r} between "
+            "them, as the spec says."
+        )
+    rows = [{name: text(v) for name, v in zip(header, row, strict=True)} for row in body]
+    for row in rows:
+        row.update({name: None for name, value in row.items() if value in WRITTEN["nulls"]})
+        row.update({name: whole(row[name]) for name in WRITTEN["whole"]})
+    return rows
+
+
+def expect(names: Sequence[str]) -> None:
+    """Stop where the data lack a column that is used."""
+    missing = [name for name in WRITTEN["columns"] if name not in names]
+    if missing:
+        how = f"{WRITTEN['encoding']}, with {WRITTEN['delimiter']!r} between columns"
+        stop(f"the data have no column {missing[0]!r}. The spec says of a CSV file: {how}.")
+
+
+def ungrouped(value: str) -> str:
+    """A number without the signs between thousands, if they stand where they belong."""
+    signs, mark = f"[{WRITTEN['grouping']}]", f"[{WRITTEN['decimal']}]"
+    grouped = f"[ ]*[+-]?[0-9]{{1,3}}({signs}[0-9]{{3}})+({mark}[0-9]*)?[ ]*"
+    if not WRITTEN["grouping"] or not re.fullmatch(grouped, value):
+        return value
+    return re.sub(signs, "", value)
+
+
+def whole(value: str | None) -> str | None:
+    """A whole number in its one spelling; nothing for what is none."""
+    plain = ungrouped(value or "")
+    return str(int(plain)) if re.fullmatch("-?[0-9]{1,18}", plain) else None
 
 
 def cells_of(*keys: Sequence[str]) -> Cells:
@@ -181,8 +226,11 @@ def found_keys(
 
 def decimal(value: str | None) -> float | None:
     """A text as a number; nothing if it is none."""
+    plain = ungrouped(value or "")
+    if WRITTEN["decimal"] == ",":
+        plain = "" if "." in plain else plain.replace(",", ".")
     try:
-        found = float(value) if value is not None and "_" not in value else math.nan
+        found = math.nan if "_" in plain else float(plain)
     except ValueError:
         return None
     return None if math.isnan(found) else found

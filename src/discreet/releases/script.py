@@ -24,9 +24,11 @@ from typing import Any
 from discreet.errors import InputError, SpecError
 from discreet.laws import DiscreteGaussian, Geometric
 from discreet.noise import standalone
+from discreet.releases.engines.base import fields
 from discreet.releases.pipeline import preview
 from discreet.releases.planning import Plan, Planned
 from discreet.releases.pricing import Priced
+from discreet.releases.source import options_of
 from discreet.releases.spec import Spec
 from discreet.releases.statistics.base import ScriptLines
 
@@ -51,9 +53,10 @@ def opendp_script(
         raise SpecError("releases.script.no_choice")
     if plan.spec.reshaped:
         raise SpecError("releases.script.no_formulas")
+    written = _written(plan)
     copied = Path(standalone.__file__).read_text(encoding="utf-8").split(_COPIED, 1)[1].strip()
     head, shared = ["#!/usr/bin/env python3", *_head(plan)], copied + "\n\n"
-    return "\n".join([*head, shared, *_noise(plan), *_release(plan), *_TAIL]) + "\n"
+    return "\n".join([*head, shared, *_noise(plan), *written, *_release(plan), *_TAIL]) + "\n"
 
 
 def write_script(text: str, path: Path) -> None:
@@ -94,6 +97,28 @@ def _head(plan: Plan) -> list[str]:
         "",
     ]
     return [line.encode("ascii", "backslashreplace").decode() for line in lines]
+
+
+def _written(plan: Plan) -> list[str]:
+    """How the CSV file is written; refuse columns with declared values that a script cannot read.
+
+    Keys are compared as texts, or as whole numbers where they are declared so.
+    """
+    source = options_of(plan.spec.source)
+    by = {column for one in plan.statistics for column in one.by}
+    measures = (m for one in plan.statistics for m in one.statistic.measures())
+    used = by | {field.column for measure in measures for field in fields(measure)}
+    for column in sorted(used & source.types.keys()):
+        known = ("text", "integer") if column in by else ("text", "integer", "number")
+        if (declared := source.types[column]) not in known:
+            raise SpecError("releases.script.no_type", column=column, type=declared)
+    named = ("delimiter", "encoding", "nulls", "decimal", "grouping")
+    said = {name: getattr(source, name) for name in named}
+    said = {name: value for name, value in said.items() if value != standalone.WRITTEN[name]}
+    said["columns"] = sorted(used.union(plan.spec.protect.column))
+    if whole := sorted(column for column in used if source.types.get(column) == "integer"):
+        said["whole"] = whole
+    return [f"WRITTEN.update({said!a})", "", ""]
 
 
 def _noise(plan: Plan) -> list[str]:
