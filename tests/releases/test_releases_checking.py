@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 import yaml
 
@@ -230,6 +231,29 @@ def test_the_command_line_names_flags_for_what_check_cannot_know(
     given = ["--set", "budget.epsilon=1", "--source", "november.csv", "--json"]
     code, out = _run(capsys, "check", str(spec), *given)
     assert (code, json.loads(out)["spent"]["epsilon"]) == (0, 1.0)
+
+
+def test_a_table_of_a_database_is_listed_and_checked_by_its_url(
+    spec: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A URL was read as a path: its slashes were lost."""
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("visits.db") as database:
+        database.execute("create table visits as select 1 as patient, 'a' as g, 2 as x")
+    url = f"duckdb:///{tmp_path / 'visits.db'}?table=visits"
+    code, out = _run(capsys, "init", "new.yaml", "--from", url, "--json")
+    assert code == 0
+    assert [one["name"] for one in json.loads(out)["columns"]] == ["patient", "g", "x"]
+    assert yaml.safe_load(Path("new.yaml").read_text())["source"] == url
+    code, out = _run(capsys, "check", str(spec), "--header", url)
+    assert code == 2
+    changed = {**SPEC, "protect": {"unit": "person", "column": "patient", "rows": 2}}
+    spec.write_text(yaml.safe_dump(changed))
+    code, out = _run(capsys, "check", str(spec), "--header", url, "--json")
+    assert (code, json.loads(out)["basis"]) == (0, "header")
 
 
 def test_init_lists_the_columns_of_a_file(

@@ -43,7 +43,7 @@ TEMPLATE = catalogue().file("release.yaml").read_text(encoding="utf-8")
 @described("init")
 def init(
     file: Annotated[Path, typer.Argument()] = Path("release.yaml"),
-    from_: Annotated[Path | None, typer.Option("--from")] = None,
+    from_: Annotated[str | None, typer.Option("--from")] = None,
     as_json: Json = False,
 ) -> None:
     """Write a commented spec to start from; an existing file is left alone."""
@@ -51,7 +51,7 @@ def init(
     if from_ is not None:
         from discreet.releases.checking import columns_in, proposed_source
 
-        source = proposed_source(str(from_))
+        source = proposed_source(from_)
         columns = [{"name": n, "kind": kind} for n, kind in columns_in(source).items()]
         text = _template_for(source, file, columns)
     write_new(file, text)
@@ -67,7 +67,9 @@ def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> 
     from discreet.releases.checking import proposed_unit
     from discreet.releases.engines.files import shows_encoding
 
-    path = os.path.relpath(Path(source.path or "").resolve(), file.resolve().parent)
+    path = source.path or ""
+    if "://" not in path:
+        path = os.path.relpath(Path(path).resolve(), file.resolve().parent)
     written = source.model_dump(exclude={"path"}, exclude_defaults=True)
     shown = shows_encoding(Path(source.path or ""))
     written |= {"encoding": source.encoding} if written and shown else {}
@@ -90,7 +92,7 @@ def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> 
 @described("check")
 def check(
     file: Path,
-    header: Path | None = None,
+    header: str | None = None,
     keys_from: Path | None = None,
     source: str | None = None,
     set_: SetKeys = None,
