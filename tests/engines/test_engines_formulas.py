@@ -86,6 +86,11 @@ FORMULAS = [
     "at = '1969-12-31'",
     "year(at) = 9999",
     "weekday(at) > 5",
+    "day - '2024-02-29' > 700",
+    "at - day = 0",
+    "day - at < 0",
+    "(day - '1970-01-01') * 2 - 5 > age",
+    "'9999-12-31' - day >= 3652058",
     "`in` and age > 0",
     "not `in`",
     "if(`in`, age, 0) > 1",
@@ -149,6 +154,8 @@ def _python(term: Term, row: dict[str, Any]) -> Any:
                 ">": left > right,
                 ">=": left >= right,
             }[term.op]
+        case "days":
+            return (parts[0] - parts[1]).days
         case "+" | "-" | "*" | "/":
             x, y = map(_ordinary, parts)
             if x is None or y is None or (term.op == "/" and y == 0):

@@ -330,6 +330,25 @@ def test_columns_of_a_public_table_are_looked_up(tmp_path: Path) -> None:
     assert _joined(tmp_path, table, unmatched="drop") == ([100, 0], [100])
 
 
+def test_columns_of_a_public_table_may_have_new_names(tmp_path: Path) -> None:
+    """A name that both tables have was refused, with advice that could not be followed."""
+    table = "diagnosis,person\nC18,north\n,south\nY,south\n"
+    with pytest.raises(SpecError, match="both tables have a column 'person'") as refused:
+        _joined(tmp_path, table)
+    assert "columns: {person_joined: person}" in str(refused.value)
+    assert _joined(tmp_path, table, columns={"ward": "person"}) == ([100, 0], [900])
+    with pytest.raises(SpecError, match="no column 'ward'"):
+        _joined(tmp_path, table, columns={"person": "ward"})
+    (tmp_path / "wards.csv").write_text("diagnosis;person\nC18;1.000,5\nx;2,5\n")
+    written = {"path": "wards.csv", "delimiter": ";", "decimal": ",", "types": {"person": "number"}}
+    asked = {"source": written, "by": "diagnosis", "public": True, "columns": {"beds": "person"}}
+    spec = load(_spec(join=asked, where="beds > 1000"), folder=tmp_path)
+    engine: Any = shaped(joined(DuckDB.of(VISITS), spec), spec)
+    query = Query(("person",), None, Contribution(3, 3, 3), (Counting("n"),))
+    assert engine.measure(query) == {"n": [100]}
+    engine.close()
+
+
 def test_numbers_of_a_public_table_are_read_as_its_file_is_written(tmp_path: Path) -> None:
     (tmp_path / "wards.csv").write_text("diagnosis;beds\nC18;1.000,5\nx;2,5\n")
     written = {"path": "wards.csv", "delimiter": ";", "decimal": ",", "thousands": "."}

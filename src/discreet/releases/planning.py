@@ -197,11 +197,12 @@ class Plan:
         tables: dict[str, dict[str, str]] = {}
         for name, kind in columns.items():
             there = (
-                path_in(join.source) or ""
+                (path_in(join.source) or "", join.own(name))
                 for join in self.spec.join
                 if name in join.columns or (not join.columns and name in self.joined)
             )
-            tables.setdefault(next(there, ""), {})[name] = kind
+            path, own = next(there, ("", name))
+            tables.setdefault(path, {})[own] = kind
         for path, kinds in tables.items():
             declared = "{types: {" + ", ".join(f"{n}: {kind}" for n, kind in kinds.items()) + "}}"
             declared = f"{{path: {path or '…'}, {declared[1:]}"

@@ -53,7 +53,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 from discreet.composition.sampling import before_sampling
 from discreet.errors import DataError, DiscreetError, PolicyError, SpecError
@@ -91,6 +98,16 @@ def _readable(text: str) -> str:
     return text
 
 
+def _how_taken(given: object) -> str:
+    return "renamed" if isinstance(given, dict) else "named"
+
+
+Taken: TypeAlias = Annotated[
+    Annotated[dict[str, str], Tag("renamed")] | Annotated[NamesOrOne, Tag("named")],
+    Discriminator(_how_taken),
+]
+
+
 class Join(Closed):
     """Columns of another table, looked up for each row: a public one, or one of the same units."""
 
@@ -102,7 +119,9 @@ class Join(Closed):
     rows: int | None = Field(
         default=None, ge=1, description="Of a protected table: the most rows looked up for a row."
     )
-    columns: NamesOrOne = Field(default=(), description="The columns to take; all if left out.")
+    columns: Taken = Field(
+        default=(), description="The columns to take, or new names for them; all if left out."
+    )
     unmatched: Literal["keep", "drop"] = Field(
         default="keep", description="What happens to rows whose key the table does not have."
     )
@@ -112,6 +131,10 @@ class Join(Closed):
         if (self.public is None) == (self.rows is None):
             raise SpecError("releases.rows.public_or_rows")
         return self
+
+    def own(self, column: str) -> str:
+        """Return the name that a column has in the table itself."""
+        return self.columns[column] if isinstance(self.columns, dict) else column
 
 
 class Sample(Closed):
@@ -401,7 +424,13 @@ class Seen:
         for join in spec.join:
             with suppress(DiscreetError), closing(opened(join.source, spec.path)) as table:
                 if column in table.columns:
-                    listed = ", ".join((*join.columns, column))
+                    names = {name: join.own(name) for name in join.columns} | {column: column}
+                    renamed = isinstance(join.columns, dict)
+                    listed = (
+                        "{" + ", ".join(f"{new}: {own}" for new, own in names.items()) + "}"
+                        if renamed
+                        else "[" + ", ".join(names) + "]"
+                    )
                     said = {"source": path_in(join.source), "column": column, "columns": listed}
                     return say("releases.rows.not_taken", **said)
         return None
@@ -605,11 +634,13 @@ def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
         rest = [column for column in table.columns if column not in join.by]
         taken = list(join.columns or (c for c in rest if table.columns[c] != "other"))
         for column in taken:
-            if column not in rest or table.columns[column] == "other":
-                raise _not_there(located, column, rest)
+            own = join.own(column)
+            if own not in rest or table.columns[own] == "other":
+                raise _not_there(located, own, rest)
             if column in columns:
-                raise SpecError("releases.rows.column_twice", source=located, column=column)
-        kinds = {column: table.columns[column] for column in taken}
+                said: dict[str, Any] = {"source": located, "column": column, "own": own}
+                raise SpecError("releases.rows.column_twice", **said)
+        kinds = {column: table.columns[join.own(column)] for column in taken}
         rows = _public_rows(table, join, taken) if join.public else None
     if rows is not None and is_csv(located or ""):
         kinds |= dict.fromkeys(_texts_in(join, spec, rows, _used(join, spec, taken)), "text")
@@ -618,7 +649,7 @@ def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
         if rows is not None:
             return rows
         with closing(opened(join.source, spec.path)) as table:
-            return _drawn(table.every_row(join.by, taken), join.rows or 1)  # type: ignore[attr-defined]
+            return _drawn(_every_row(table, join, taken), join.rows or 1)
 
     return Looked(tuple(join.by), kinds, read, protected=rows is None)
 
@@ -636,18 +667,28 @@ def texts_joined(spec: Spec, wanted: Collection[str]) -> dict[str, tuple[str, fr
         if not join.public or not names:
             continue
         with closing(opened(join.source, spec.path)) as table:
-            names = [n for n in names if table.columns.get(n) in TEXTS]
+            names = [n for n in names if table.columns.get(join.own(n)) in TEXTS]
             if names:
-                _, values = table.every_row(join.by, names)  # type: ignore[attr-defined]
+                _, values = _every_row(table, join, names)
                 source = path_in(join.source) or ""
                 found |= {n: (source, frozenset(filter(None, values[n]))) for n in names}
     return found
 
 
+def _every_row(table: Any, join: Join, taken: list[str]) -> Rows:
+    """Return the keys and columns of a table that is joined, by their new names."""
+    from discreet.releases.engines.sql import number_of
+
+    keys, values = table.every_row(join.by, [join.own(column) for column in taken])
+    found = {column: values[join.own(column)] for column in taken}
+    numbers = {number_of(column): values.get(number_of(join.own(column))) for column in taken}
+    return keys, found | {name: column for name, column in numbers.items() if column is not None}
+
+
 def _public_rows(table: Any, join: Join, taken: list[str]) -> Rows:
     from discreet.releases.statistics.base import MOST_CELLS  # which knows conditions from here
 
-    keys, values = table.every_row(join.by, taken)
+    keys, values = _every_row(table, join, taken)
     located = path_in(join.source)
     if len(keys) > MOST_CELLS:
         raise SpecError("releases.rows.public_size", source=located, most=MOST_CELLS)
@@ -679,21 +720,21 @@ def _texts_in(join: Join, spec: Spec, rows: Rows, taken: list[str]) -> Iterator[
     header, *body = public_rows(path, how)
     named = {name: kind for name, kind in how.types.items() if name in join.by}
     with closing(opened(how.model_copy(update={"types": named}), spec.path)) as plain:
-        keys, found = plain.every_row(join.by, taken)  # type: ignore[attr-defined]
+        keys, found = _every_row(plain, join, taken)
     missing, places = {"", *how.nulls}, [header.index(name) for name in join.by]
     if len(keys) < sum(missing.isdisjoint(row[at] for at in places) for row in body):
         raise SpecError("releases.public.key", file=path.name, by=", ".join(join.by))
     typed = {name: dict(zip(rows[0], column, strict=True)) for name, column in rows[1].items()}
     for column in taken:
         texts, numbers = found[column], found[number_of(column)]
-        declared = how.types.get(column)
+        declared = how.types.get(join.own(column))
         read = numbers if declared is None else [typed[column][key] for key in keys]
         unread = [
             place
             for place, (text, value) in enumerate(zip(texts, read, strict=True))
             if text is not None and value is None
         ]
-        said = {"file": path.name, "column": column}
+        said = {"file": path.name, "column": join.own(column)}
         there = sum(text is not None for text in texts)
         like_number = _DIGIT if 2 * len(unread) <= there else _NUMBER_OTHERWISE
         mixed = len(unread) < there

@@ -78,6 +78,8 @@ _TAGS = frozenset(
         "sets",
         "location",
         "mapping",
+        "renamed",
+        "named",
         "str",
         "tuple[str, ...]",
     }

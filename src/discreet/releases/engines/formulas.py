@@ -156,6 +156,9 @@ def _applied(term: Term, parts: list[Value], reading: Reading) -> Value:
         case "+" | "-" | "*" | "/":
             left, right = map(_ordinary, term.parts, parts)
             return _SIGNS[term.op](left, right.nullif(0.0) if term.op == "/" else right)
+        case "days":
+            later, earlier = map(within_years, parts)
+            return later.delta(earlier, unit="day").cast("int64")
         case "if":
             return ibis.ifelse(first, parts[1], parts[2])
         case "bin":
