@@ -87,6 +87,41 @@ def test_every_command_has_the_keys_of_the_contract(discreet: Discreet) -> None:
     assert discreet.json("verify", "--head", shown["head"])["since_head"] == 0
 
 
+def test_verify_says_how_far_a_kept_head_vouches(
+    clinic: Discreet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With an older head a chain that was cut or written anew after it passes."""
+    clinic.json("charge", "--account", "clinic", "--epsilon", 0.1)
+    older = clinic.json("show")["head"]
+    reach = clinic.json("verify", "--head", older)
+    assert (reach["since_head"], reach["vouched_up_to"]) == (0, 3)
+    told = clinic("verify", "--head", older)[1]
+    assert "The head vouches for all 3 entries. Others may have been cut off after" in told
+    assert clinic.json("verify")["vouched_up_to"] is None
+    assert "Only a head kept elsewhere" in clinic("verify")[1]
+    for more in ("The entry after it", "The 2 entries after it"):
+        clinic.json("charge", "--account", "clinic", "--epsilon", 0.1)
+        assert clinic.json("verify", "--head", older)["vouched_up_to"] == 3
+        told = clinic("verify", "--head", older)[1]
+        assert f"The head vouches for the entries up to 3. {more} may have been written" in told
+        assert "a newer head, or a witness, shows it." in told
+    assert clinic.json("verify", "--head", "0" * 64, code=1)["vouched_up_to"] is None
+    # A witness that gets no head for a while vouches as a head does; its newest counts.
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setenv("DISCREET_WITNESS", str(tmp_path / "shared"))
+    clinic.json("charge", "--account", "clinic", "--epsilon", 0.1)
+    assert clinic.json("verify", "--head", older)["vouched_up_to"] == 6
+    assert "The witness vouches for all 6 entries." in clinic("verify", "--head", older)[1]
+    monkeypatch.delenv("DISCREET_WITNESS")
+    clinic.json("charge", "--account", "clinic", "--epsilon", 0.1)
+    monkeypatch.setenv("DISCREET_WITNESS", str(tmp_path / "shared"))
+    assert clinic.json("verify")["vouched_up_to"] == 6
+    told = clinic("verify", "--head", older)[1]
+    assert "The witness vouches for the entries up to 6. The entry after it left no head" in told
+    newest = clinic.json("show")["head"]
+    assert clinic.json("verify", "--head", newest)["vouched_up_to"] == 7
+
+
 @pytest.mark.parametrize("given", [(), ("--approver", "A"), ("--reason", "B")])
 def test_without_approver_and_reason_exit_4(discreet: Discreet, given: tuple[str, ...]) -> None:
     code, words = discreet("open", "--account", "clinic", "--epsilon", 1, *given)

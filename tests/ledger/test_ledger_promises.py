@@ -646,6 +646,61 @@ def test_show_says_where_the_account_stands(discreet: Discreet) -> None:
     assert found["sentence"] in discreet("show")[1]
 
 
+def test_what_fits_again_counts_the_cap_and_is_told_in_figures_that_agree(
+    discreet: Discreet,
+) -> None:
+    """The last of four shares was said to fit where the cap left less, and where it seemed not."""
+    at = ("--account", "clinic")
+    discreet.json("open", *at, "--posterior", 0.12, "--prior", 0.05, "--epsilon", 0.9, *APPROVED)
+    limit = discreet.json("show", *at)["promises"][0]["limit"]["epsilon"]
+    each = math.floor(limit / 4 * 1e12) / 1e12
+    for _ in range(3):
+        discreet.json("charge", *at, "--epsilon", each)
+    (one,) = discreet.json("show", *at)["promises"]
+    assert one["left"] >= each
+    assert one["fits_again"] == 0
+    ledger = Ledger.open(discreet.url)
+    assert [row.fits_again for row in ledger.promises("clinic")] == [0]
+    room = f"of which the cap leaves ε = {math.floor((0.9 - 3 * each) * 1e6) / 1e6:g}"
+    assert f"{room}: 0 more like the last release" in discreet("show", *at)[1]
+    discreet.json("grant", *at, "--epsilon", 1, *APPROVED)
+    words = discreet("show", *at)[1]
+    assert "of which" not in words
+    left = re.search(r"left ε = ([\d.]+): 1 more like the last release", words)
+    costs = re.findall(r"charge +ε = ([\d.]+)", words)
+    assert left is not None
+    assert len(costs) == 3
+    assert all(each <= float(cost) <= float(left[1]) for cost in costs)
+    (whole,) = re.findall(r"^  left +ε = ([\d.]+)$", words, re.MULTILINE)
+    assert float(whole) >= float(costs[0])
+
+
+def test_what_fits_again_counts_every_promise(discreet: Discreet) -> None:
+    at = ("--account", "clinic")
+    discreet.json("open", *at, "--posterior", 0.12, "--prior", 0.05, *APPROVED)
+    stricter = promise_in(TWELVE | {"posterior": 0.08})
+    Ledger.open(discreet.url).reserve("clinic", PureDP(0.3), promise=stricter, **SAID)
+    found = discreet.json("show", *at)["promises"]
+    assert [one["fits_again"] for one in found] == [0, 0]
+    assert ", of which another promise leaves ε = " in discreet("show", *at)[1]
+
+
+def test_show_says_who_approved_and_who_charged_and_the_cap_at_the_opening(
+    discreet: Discreet,
+) -> None:
+    at = ("--account", "clinic")
+    discreet.json("open", *at, "--filter", "pure", "--epsilon", 1, *APPROVED)
+    discreet.json("charge", *at, "--epsilon", 0.25, "--who", "ci")
+    discreet.json("grant", *at, "--epsilon", 0.5, "--approver", "B. Board", "--reason", "more")
+    rows = [re.split(" {2,}", line.strip()) for line in discreet("show", *at)[1].splitlines()]
+    told = {cells[2]: cells for cells in rows if len(cells) > 2}
+    assert told["open"][3:5] == ["cap ε = 1", f"{APPROVED[1]} (approved)"]
+    assert "ci (charged)" in told["charge"]
+    assert "B. Board (approved)" in told["grant"]
+    discreet.json("open", "--account", "free", "--filter", "pure", "--no-cap", *APPROVED)
+    assert " no cap " in discreet("show", "--account", "free")[1]
+
+
 def test_promises_with_confidences_are_said_not_to_hold_jointly(discreet: Discreet) -> None:
     flags = ("--filter", "zcdp", "--ratio", 3, "--confidence", 0.99)
     discreet.json("open", "--account", "a", *flags, *APPROVED)

@@ -98,7 +98,10 @@ def test_ssh_keygen_alone_checks_it(signed: Signed) -> None:
 def test_entries_since_are_counted(signed: Signed) -> None:
     before = verify(signed.ledger, signed.file)[0].since_head
     signed.charged()
-    assert verify(signed.ledger, signed.file)[0].since_head == (before or 0) + 1
+    found = verify(signed.ledger, signed.file)[0]
+    assert found.since_head == (before or 0) + 1
+    assert found.vouched_up_to == found.entries - found.since_head
+    assert f"vouches for the entries up to {found.vouched_up_to}." in found.reach
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

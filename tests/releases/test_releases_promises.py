@@ -281,6 +281,26 @@ def test_a_dry_run_says_how_much_of_the_promise_it_takes(
     assert row["fits_again"] == 10
 
 
+def test_what_fits_again_counts_the_cap_of_the_account(
+    spec: dict[str, Any], people: pa.Table, account: Opened, tmp_path: Path
+) -> None:
+    sure = TWELVE_FROM_FIVE | {"confidence": 0.99, "delta": 1e-6}
+    monthly = _promising(spec, sure, series={"releases": 12})
+    (row,) = _preview(monthly, people, tmp_path).to_dict()["promises"]
+    assert row["fits_again"] == 11  # not open yet: the cap follows from the promise
+    account(cap=PureDP(0.5))
+    third = _promising(spec, TWELVE_FROM_FIVE, series={"releases": 3})
+    found = _preview(third, people, tmp_path)
+    (row,) = found.to_dict()["promises"]
+    assert (row["kept"], row["fits_again"]) == (True, 0)
+    alone = spec | {"budget": {"epsilon": 0.3}}
+    _made(third, people, tmp_path)
+    found = _preview(alone | {"budget": {"epsilon": 0.1}}, people, tmp_path)
+    assert any("0 more like it would fit" in note for note in found.notes)
+    told = "No other release like this one fits: the cap, or another promise, leaves ε = 0.08266"
+    assert any(note.startswith(told) for note in found.notes)
+
+
 @pytest.mark.parametrize(
     ("promise", "protect"),
     [

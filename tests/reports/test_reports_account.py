@@ -146,19 +146,26 @@ def test_an_entry_rewritten_with_its_whole_chain_is_found_by_the_ledger(
             body["reason"] = "another"
 
     rechained(found.folder, cheaper)
-    edited(
-        found.folder / "statement.json", lambda said: said["history"][0].update(reason="another")
-    )
+
+    def told(said: Any) -> None:
+        for rows in (said["history"], said["spending"]["approvals"]):
+            rows[0].update(reason="another")
+
+    edited(found.folder / "statement.json", told)
     rewritten(found.folder)
-    shown = [f"{name}: charges and decisions" for name in ("report.html", "statement.md")]
+    raises = "tells who approved the account, and raises of its cap"
+    shown = [f"the first page of report.html {raises}", f"statement.md {raises}"]
+    shown += [f"{name}: charges and decisions" for name in ("report.html", "statement.md")]
     assert answered(found.folder)["problems"] == shown
     for name in ("report.html", "statement.md"):
         text = (found.folder / name).read_text(encoding="utf-8")
-        old = re.search(
-            r"account opened(?:</td><td>| \| )A. Approver(?:</td><td>| \| )(test)", text
+        cell = r"(?:</span>)?(?:</td><td>| \| )"
+        new, decision = re.subn(
+            rf"(account opened; cap: [^|/]*{cell}A. Approver{cell})test", r"\1another", text
         )
-        assert old is not None
-        new = text[: old.start(1)] + "another" + text[old.end(1) :]
+        day = r'(?:<span class="whole">)?[\d-]+(?:</span>)?'
+        new, fact = re.subn(rf"(account opened on {day}: )test", r"\1another", new)
+        assert (decision, fact) == (1, 1)
         (found.folder / name).write_text(new, encoding="utf-8")
     rewritten(found.folder)
     assert answered(found.folder)["problems"] == []  # said: needs a head, or the ledger

@@ -420,9 +420,10 @@ def evidence_of(found: Report) -> list[dict[str, Any]]:
     return rows
 
 
-def _another_reason(body: Any) -> None:
-    if body["kind"] == "open":
-        body["reason"] = "another"
+def _another_name(body: Any) -> None:
+    """Change what no statement repeats."""
+    if "who" in body:
+        body["who"] = "another"
 
 
 def test_a_chain_written_anew_is_found_by_a_head_kept_elsewhere(
@@ -430,7 +431,7 @@ def test_a_chain_written_anew_is_found_by_a_head_kept_elsewhere(
 ) -> None:
     _, found = own_report(approximate, tmp_path)
     head = found.statement.facts["spending"]["head"]
-    rechained(found.folder, _another_reason)
+    rechained(found.folder, _another_name)
     rewritten(found.folder)
     assert problems(found.folder) == []
     assert problems(found.folder, head) == [f"the head kept elsewhere, {head}, is in the chain"]
@@ -503,10 +504,85 @@ def test_a_witness_agrees_with_an_honest_report_and_finds_a_ledger_turned_back(
     code, said = verified_alone(cheat, "--witness", str(shared))
     assert code == 1
     assert "is the one that the witness saw" in said
+    # That is the ledger's fault, and a folder made again from it would be no better.
+    first = len(verifier.witnessed(file, ledger.id)) and ends - 1
+    saw = f"first entry {first}: the ledger was restored from an older copy, or its end was cut"
+    assert said.startswith(f"The witness saw other entries than this report has, {saw}")
+    assert "; or the entries in this folder were made up. Within this folder, every" in said
+    assert said.splitlines()[1] == verifier.KEEP_IT
+    answer = verifier.examined(cheat, None, rows, shared).answer()
+    assert answer["verdict"].startswith(f"The witness saw other entries than the ledger has, {saw}")
+    assert "made up" not in answer["verdict"]
+    assert answer["next"] == verifier.KEEP_IT
+    # The witness also decides between an honest report and the ledger that was turned back.
+    answer = verifier.examined(honest, None, rows, shared).answer()
+    lacks = f"The ledger lacks entries of this report, the first of them entry {first}. It was "
+    assert answer["verdict"].startswith(lacks)
+    assert "vouches for this report's entries. Within this folder" in answer["verdict"]
+    assert "holds other reports of the same" in "".join(answer["problems"])
+    assert answer["next"] == verifier.KEEP_IT
+    answer = verifier.examined(honest, ledger.head, rows).answer()
+    assert answer["verdict"].startswith("Do not rely on this folder: its entries from")
+    assert "which has the head kept elsewhere" in answer["verdict"]
     # A witness that has nothing of this ledger does not vouch for it; and there must be one.
     (tmp_path / "empty").mkdir()
-    assert verified_alone(honest, "--witness", str(tmp_path / "empty"))[0] == 1
+    code, said = verified_alone(honest, "--witness", str(tmp_path / "empty"))
+    assert code == 1
+    assert said.startswith("The witness has no head of this ledger")
+    assert said.splitlines()[1].startswith("Check what was given as --witness. If it is the right")
+    answer = verifier.examined(honest, None, None, Path(os.devnull)).answer()
+    assert answer["verdict"].startswith("The witness cannot be read: ")
     assert verifier.main([str(honest), "--witness", str(tmp_path / "mistyped")]) == 2
+
+
+def test_a_ledger_that_was_cut_is_at_fault_and_the_folder_is_kept(
+    pure: Made, tmp_path: Path
+) -> None:
+    """A folder that is made again from such a ledger would hide the fault."""
+    made, found = own_report(pure, tmp_path)
+    rows, ends = verifier.sqlite_rows(made.ledger), found.statement.facts["spending"]["entries"]
+    for left in (2, ends - 1):
+        cut = rows[:left]
+        answer = verifier.examined(found.folder, None, lambda cut=cut: cut).answer()
+        assert answer["problems"] == [
+            f"the ledger begins with this chain, but not from entry {left + 1} on"
+        ]
+        lacks = f"The ledger lacks entries of this report, the first of them entry {left + 1}. It"
+        assert answer["verdict"] == (
+            f"{lacks} {verifier.TURNED_BACK}{verifier.OR_MADE_UP}. Within this folder, every figure"
+            " that was checked agrees. Every promise is kept. The wording was not checked."
+        )
+        assert answer["next"].startswith("Keep this folder as it is, and do not have it made again")
+        assert "--head" in answer["next"]
+        head = found.statement.facts["spending"]["head"]
+        sure = verifier.examined(found.folder, head, lambda cut=cut: cut).answer()
+        assert "made up" not in sure["verdict"]
+        assert sure["next"] == verifier.KEEP_IT
+    other = Ledger.open(opened(tmp_path).url)
+    answer = answered(found.folder, ledger=other.url)
+    assert "the first of them entry 1. It is another ledger, or one" in answer["verdict"]
+    assert answer["next"].startswith("Check what was given as --ledger. If it is the right one, ")
+    # Where the folder is at fault too, both are told.
+    (found.folder / "more.html").write_text("more")
+    answer = verifier.examined(found.folder, None, lambda: rows[:2]).answer()
+    assert answer["verdict"].startswith("Do not rely on this folder: more.html is none of a report")
+    assert "The ledger lacks entries of this report" in answer["verdict"]
+    assert answer["next"] == f"{verifier.ASK_AGAIN} {verifier.KEEP_TOO}"
+
+
+def test_a_ledger_that_was_changed_is_at_fault_and_not_the_folder(
+    pure: Made, tmp_path: Path
+) -> None:
+    made, found = own_report(pure, tmp_path)
+    Ledger.open(made.ledger).charge("others", PureDP(0.01), purpose="more", who="x")
+    *rows, (seq, body, digest) = verifier.sqlite_rows(made.ledger)
+    for changed in (body.replace('"purpose":"more"', '"purpose":"less"'), "{", "[]"):
+        told = [*rows, (seq, changed, digest)]
+        answer = verifier.examined(found.folder, None, lambda told=told: told).answer()
+        assert answer["problems"]
+        assert answer["verdict"].startswith("The ledger itself was changed after it was written")
+        assert "Do not rely" not in answer["verdict"]
+        assert "Ask whoever keeps the ledger to verify it" in answer["next"]
 
 
 def test_entries_cut_off_do_not_pass_with_a_newer_head(approximate: Made, tmp_path: Path) -> None:
@@ -520,7 +596,9 @@ def test_entries_cut_off_do_not_pass_with_a_newer_head(approximate: Made, tmp_pa
     assert not answered(found.folder, head)["verified"]
     both = answered(found.folder, head, f"sqlite:///{cut}")
     assert both["problems"] == [f"the ledger has the head kept elsewhere, {head}"]
-    assert both["verdict"].startswith("Do not rely on this folder")
+    assert both["verdict"].startswith("The ledger does not have the head that was given: it was ")
+    assert both["verdict"].endswith("Within this folder, everything agrees.")
+    assert both["next"] == verifier.KEEP_IT
     whole = answered(found.folder, head, made.ledger)
     (later,) = whole["unproven"]
     assert later.startswith("1 later entry of the account is not in this report (1 charge, ε = 0.5")
@@ -532,7 +610,7 @@ def test_a_head_kept_elsewhere_finds_a_chain_that_was_written_anew(
     """It is that of the account's last entry: others' are hashes alone, and vouch for nothing."""
     head = found.statement.facts["spending"]["head"]
     assert not any("written anew" in line for line in answered(found.folder, head)["unproven"])
-    rechained(found.folder, _another_reason)
+    rechained(found.folder, _another_name)
     rewritten(found.folder)
     assert any("is in the chain" in line for line in answered(found.folder, head)["problems"])
     assert problems(found.folder, ledger=made.ledger)

@@ -360,6 +360,17 @@ def test_a_visit_is_not_a_person(tmp_path: Path) -> None:
     assert "that I am in the data" not in shown
 
 
+def _folder(made: Made) -> Path:
+    return made.folder / "report"
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of the third of four releases, which the cap lets no other follow."""
+    one = _of_four(tmp_path_factory.mktemp("stopped"), 1.1)[-1]
+    return report(one.release_id, ledger=one.ledger).folder
+
+
 def _told(made: Made) -> list[str]:
     """What the report's page and the participant's page say of a series."""
     folder = report(made.release_id, ledger=made.ledger).folder
@@ -392,8 +403,11 @@ def test_no_future_belief_passes_what_a_promise_allows(tmp_path: Path) -> None:
     promise = {"posterior": 0.62, "p": 0.3, "about": "membership"}
     ledger.charge("people", PureDP(0.4), purpose="made elsewhere", who="x")
     series = made(tmp_path, BASE | {"tolerance": promise, "series": {"releases": 2}})
-    assert "When all 2 are out, it can be at most 62 in 100." in _told(series)[0]
-    assert "When all 2 are out: to at most 62 in 100." in _told(series)[1]
+    assert "If all that is approved is used, it can be at most 62 in 100." in _told(series)[0]
+    assert "If all that is approved is used: to at most 62 in 100." in _told(series)[1]
+    for text in _told(series):
+        assert "to publish. For now the promise stops them after 1." in text
+        assert "When all 2 are out" not in text
     one = made(tmp_path, BASE | {"budget": {"epsilon": 0.1}})
     assert "If all that is approved is used: to at most 62 in 100" in _told(one)[1]
 
@@ -495,6 +509,56 @@ def test_a_series_under_a_cap_that_allows_more_is_told_with_the_cap(tmp_path: Pa
             assert "When all 6 are out" not in text
             assert re.search(rf"If all that is approved is used\W .*at most {end} in 100", text)
     assert problems(tmp_path / "out" / one.release_id / "report") == []
+
+
+def _of_four(home: Path, cap: float) -> list[Made]:
+    """A series of four, each of ε = 0.3, up to the third, under a cap that may have been raised."""
+    ledger = opened(home, cap=PureDP(1.0))
+    ledger.grant("people", add=PureDP(round(cap - 1.0, 3)), **APPROVED)
+    spec = BASE | {"budget": {"epsilon": 1.2}, "series": {"releases": 4}}
+    return [made(home, spec) for _ in range(3)]
+
+
+@pytest.mark.parametrize("cap", [1.1, 1.0, 1.199])
+def test_a_series_that_the_cap_stops_is_not_told_to_its_end(tmp_path: Path, cap: float) -> None:
+    """The figure of the end is that of the cap: with all four out it would be larger."""
+    end = math.ceil(100 * explain(PureDP(cap), Prior(0.3)).posterior.upper)
+    for k, one in enumerate(_of_four(tmp_path, cap), 1):
+        for text in (*_told(one), text_of(_folder(one), "statement.md")):
+            assert f"number {k} of 4 that we plan to publish. For now the cap stops them" in text
+            assert "stops them after 3." in text
+            assert "When all 4 are out" not in text
+            assert re.search(rf"If all that is approved is used\W .*at most {end} in 100", text)
+        assert problems(_folder(one)) == []
+
+
+def test_a_series_that_the_cap_lets_end_is_told_to_its_end(tmp_path: Path) -> None:
+    for one in _of_four(tmp_path, 1.2):
+        for text in (*_told(one), text_of(_folder(one), "statement.md")):
+            assert "When all 4 are out" in text
+            assert "stops them after" not in text
+        assert problems(_folder(one)) == []
+
+
+@pytest.mark.parametrize("name", ["report.html", "participant.html", "statement.md"])
+@pytest.mark.parametrize(
+    ("told", "instead"),
+    [
+        ("If all that is approved is used", "When all 4 are out"),
+        ("For now the cap stops them after 3.", ""),
+        ("the cap stops them after 3", "the promise stops them after 3"),
+        ("the cap stops them after 3", "the cap stops them after 4"),
+    ],
+)
+def test_an_end_that_the_cap_does_not_allow_is_found(
+    stopped: Path, tmp_path: Path, name: str, told: str, instead: str
+) -> None:
+    folder = Path(copytree(stopped, tmp_path / "report"))
+    text = (folder / name).read_text(encoding="utf-8")
+    assert told in text
+    (folder / name).write_text(text.replace(told, instead), encoding="utf-8")
+    rewritten(folder)
+    assert problems(folder)
 
 
 def test_a_slot_of_a_plan_tells_its_number(planned: Made) -> None:

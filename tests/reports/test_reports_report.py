@@ -25,7 +25,7 @@ from discreet.beliefs import explain
 from discreet.cli.reports import report as report_command
 from discreet.cli.reports import verify
 from discreet.errors import InputError
-from discreet.guarantees import ZCDP
+from discreet.guarantees import ZCDP, PureDP
 from discreet.ledger import Amount, Ledger
 from discreet.releases.tables import evenly
 from discreet.reports import verifier
@@ -91,7 +91,10 @@ def test_the_verdict_names_the_file_that_was_changed(pure: Made, tmp_path: Path)
     assert code == 1
     changed = "report.html was changed after the report was made."
     assert verdict == f"Do not rely on this folder: {changed}"
-    assert following.startswith("Ask whoever published it for the folder again")
+    assert following == (
+        "Ask whoever published it for the folder again, and for the head that was printed with the "
+        "report; then check it with --head HASH."
+    )
     assert "WRONG the manifest names every file" not in said
 
 
@@ -253,6 +256,49 @@ def test_a_forged_bound_is_not_called_recomputed(pure: Made, tmp_path: Path) -> 
     assert sentences
     assert not [line for line in sentences if "35 in 100 was recomputed" in line]
     assert any("by statement.json and evidence.json it is 35 in 100" in line for line in sentences)
+
+
+@pytest.mark.parametrize("other", ["777", "999999"])
+def test_a_changed_released_number_is_quoted_with_the_one_that_was_released(
+    pure: Made, tmp_path: Path, other: str
+) -> None:
+    """In the page's table, beside its chart, and in either file that has the table."""
+    found = own_report(pure, tmp_path)[1]
+    said = json.loads((found.folder / "released/release.json").read_text(encoding="utf-8"))
+    table = evenly(said["table"])
+    value, low, high = (table[name][1] for name in ("value", "interval_low", "interval_high"))
+    where, ends = f"count_rows_1 | {table['county'][1]}", f"{low} to {high}"
+    what = "WRONG the released numbers in report.html are those of the table, but not "
+    has = f", where released/release.json has “{value} ({ends})”"
+    cell = f'<td class="figure">{value}<small>{ends}'
+    page = found.html.read_text(encoding="utf-8")
+    assert page.count(cell) == 1
+    lines = forged(found, ["report.html"], cell, cell.replace(value, other, 1))
+    (told,) = (line for line in lines if line.startswith(what))
+    assert f" | {table['county'][1]} | " in told or where in told
+    assert f": {other} ({ends})”{has}" in told
+    found.html.write_text(page, encoding="utf-8")
+    (row,) = re.findall(
+        rf'<tr><th scope="row">[^<]*{table["county"][1]}</th><td[^>]*>{value}<.*?</tr>', page
+    )
+    lines = forged(found, ["report.html"], row, row.replace(f">{value}<", f">{other}<"))
+    (told,) = (line for line in lines if line.startswith(what))
+    assert f": {other} ({ends})”{has}" in told
+    found.html.write_text(page, encoding="utf-8")
+    value = said["table"]["value"][1]
+    for name, old, new in (
+        ("table.csv", f"\ncount_rows_1,{table['county'][1]},{value},", f",{other},"),
+        ("release.json", f'"{value}"', f'"{other}"'),
+    ):
+        path = found.folder / "released" / name
+        text = path.read_text(encoding="utf-8")
+        new = old.replace(f",{value},", new) if name == "table.csv" else new
+        lines = forged(found, [f"released/{name}"], old, new)
+        (told,) = (line for line in lines if line.startswith(f"WRONG released file {name}"))
+        has = "release.json" if name == "table.csv" else "table.csv"
+        quote = f", but not “{where} | value: {other}”, where released/{has} has “{value}”"
+        assert quote in told
+        path.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["report.html", "statement.md", "statement.json"])
@@ -650,7 +696,8 @@ def test_every_figure_on_page_one_is_the_stored_releases(pure: Made) -> None:
         return Page(shown).text.replace("δ of this release0", "")
 
     some = {key: stated.facts[key] for key in keys}
-    some["spending"] = {k: some["spending"][k] for k in ("account_now", "cap", "remaining")}
+    names = ("account_now", "cap", "remaining", "approvals")
+    some["spending"] = {name: some["spending"][name] for name in names}
     # Two statistics with the same bounds are said in one: keep one of them.
     some["contribution_bounds"] = dict([*some["contribution_bounds"].items()][:1])
     some["promises"] = [
@@ -658,6 +705,51 @@ def test_every_figure_on_page_one_is_the_stored_releases(pure: Made) -> None:
     ]
 
     assert untraced(text, some) == []
+
+
+def test_page_one_tells_who_approved_and_every_raise_of_the_cap(tmp_path: Path) -> None:
+    """And the verifier compares names, days, reasons and amounts with the ledger's entries."""
+    ledger = opened(tmp_path)
+    reason = "second year; more | <tables>"
+    ledger.grant("people", add=PureDP(0.2), approver="B. Board", reason=reason)
+    folder = written(made(tmp_path, BASE | {"budget": {"epsilon": 0.5}})).folder
+    day = ledger.entries()[1].at[:10]
+    raised = f"cap raised by ε = 0.2 on {day} by B. Board: {reason}"
+    opening = f"account opened on {day}: test"
+    page = Page((folder / "report.html").read_text(encoding="utf-8")).text
+    assert f"Cap approved by A. Approver; {opening}; {raised}What may be learned" in page
+    text = (folder / "statement.md").read_text(encoding="utf-8")
+    assert f"- **Approved by**: A. Approver; {opening}; {verifier.flat(raised)}\n" in text
+    facts = json.loads((folder / "statement.json").read_text(encoding="utf-8"))["spending"]
+    assert [row["kind"] for row in facts["approvals"]] == ["open", "grant"]
+    assert facts["approvals"][0]["cap"]["epsilon"] == 3
+    assert facts["approvals"][1]["add"]["epsilon"] == 0.2
+    assert verifier.examined(folder).answer()["problems"] == []
+    for name in ("report.html", "statement.md"):
+        path = folder / name
+        before = re.sub('<span class="whole">([^<]*)</span>', r"\1", path.read_text("utf-8"))
+        for old, new in (
+            ("raised by ε = 0.2", "raised by ε = 0.1"),
+            ("B. Board", "C. Other"),
+            ("A. Approver", "C. Other"),
+            (f"opened on {day}", "opened on 2001-01-01"),
+            ("second year", "first year"),
+            ("pproved by", "sked of"),
+            (before[before.index("; cap raised by") : before.index("tables") + 6], ""),
+        ):
+            assert old in before
+            path.write_text(before.replace(old, new), encoding="utf-8")
+            rewritten(folder)
+            (told,) = verifier.examined(folder).answer()["problems"]
+            assert told.endswith(f"{name} tells who approved the account, and raises of its cap")
+        path.write_text(before, encoding="utf-8")
+    # Of an account that was opened with a promise: who approved that too.
+    (tmp_path / "other").mkdir()
+    promise = {"posterior": 0.12, "p": 0.05, "about": "membership"}
+    opened(tmp_path / "other", promise=promise)
+    one = made(tmp_path / "other", BASE)
+    page = Page(written(one).html.read_text(encoding="utf-8")).text
+    assert "Promise and cap approved by A. Approver; account opened" in page
 
 
 def test_the_page_has_the_name_of_the_publication_and_leaves_out_nothing_by_no_confidence(

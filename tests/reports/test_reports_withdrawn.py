@@ -153,9 +153,13 @@ def test_an_account_tells_under_which_promise_each_release_was_made(told: Story)
     (entry,) = [row["entry"] for row in facts["history"] if row["kind"] == "promise"]
     (table,) = [
         one for one in verifier.tables_written((told.after / "statement.md").read_text("utf-8"))
-        if len(one[0]) == 9
+        if len(one[0]) == 10
     ]  # fmt: skip
-    assert [row[7] for row in table] == [str(entry), str(entry), "none"]
+    assert [row[8] for row in table] == [str(entry), str(entry), "none"]
+    assert [row[5] for row in table] == [row["who"] for row in charged]
+    assert "| charged by |" in (told.after / "statement.md").read_text("utf-8")
+    opening = next(row for row in facts["history"] if row["kind"] == "open")
+    assert opening["cap"] == next(iter(facts["spending"]["approvals"]))["cap"]
     # The day of an entry alone does not tell which of two came first.
     for row, cells in zip(charged, table, strict=True):
         assert cells[1] == f"{row['at'][:10]} {row['at'][11:19]} UTC"
@@ -277,6 +281,21 @@ def test_a_report_that_hides_what_goes_beyond_a_promise_is_found(
         (folder / name).write_text(plain.replace(*forge), encoding="utf-8")
     rewritten(folder)
     assert answered(folder)["problems"]
+
+
+@pytest.mark.parametrize("which", ["first", "third", "after"])
+def test_what_goes_beyond_a_promise_is_compared_wherever_it_is_told(
+    told: Story, tmp_path: Path, which: str
+) -> None:
+    source = told.after if which == "after" else getattr(told, which).folder / "report"
+    folder = Path(copytree(source, tmp_path / "report"))
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    places = [found.start(1) for found in re.finditer(r"(1)\.1</span> of <span", text)]
+    assert len(places) > 1
+    for at in places:
+        (folder / "report.html").write_text(f"{text[:at]}2{text[at + 1 :]}", encoding="utf-8")
+        rewritten(folder)
+        assert answered(folder)["problems"]
 
 
 def test_after_a_withdrawal_the_end_is_told_of_a_value_too(told: Story) -> None:

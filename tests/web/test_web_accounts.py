@@ -54,7 +54,10 @@ def test_accounts_and_entries_are_shown(client: Any, ledger: Ledger) -> None:
     page = client.get("/ledger", headers=HTML).text
     for words in ("people", "visits", "ε = 0.333334", "ε = 0.666666", "no limit", ledger.head):
         assert words in page
-    assert "&lt;b&gt;A&lt;/b&gt;" in page
+    assert "<td>&lt;b&gt;A&lt;/b&gt; (approved)</td>" in page
+    assert "<td>me (charged)</td>" in page
+    assert "account opened, cap ε = 1<" in page
+    assert "account opened, no cap<" in page
     assert "has no stored output" in page
     said = sheet("ledger.db", ledger)
     assert len(said.entries) == len(ledger.entries())
@@ -80,6 +83,8 @@ def test_the_chain_is_verified_and_a_kept_head_is_found(client: Any, ledger: Led
     page = client.get(f"/ledger?ledger=ledger.db&verify=true&head={kept}", headers=HTML).text
     assert "Verified." in page
     assert f"{len(ledger.entries()) - 3} entries since" in page
+    assert "The head vouches for the entries up to 3." in page
+    assert "others may have been cut off after the last one" in page
     verify = "/ledger?ledger=ledger.db&verify=true&head="
     lost = client.get(f"{verify}{'0' * 64}", headers=HTML).text
     assert "Not verified:" in lost

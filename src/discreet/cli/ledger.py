@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -311,7 +312,7 @@ def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> Non
 
 def _sheet_lines(sheet: Sheet) -> list[str]:
     """An account with its promises, its plans and its entries."""
-    lines = [*_account_lines(sheet.account), *_promise_lines(sheet.promises)]
+    lines = [*_account_lines(sheet.account, sheet.promises), *_promise_lines(sheet)]
     lines += [
         *_withdrawn_lines(sheet),
         *_restored_lines(sheet.restored),
@@ -354,7 +355,7 @@ def verify(
 ) -> None:
     """Recompute the whole chain; exit 1 if anything in it is not as it was written."""
     from discreet.errors import DiscreetError
-    from discreet.ledger.witness import kept, shared_folder
+    from discreet.ledger.witness import kept, newest_in, shared_folder
 
     book = at.book()
     more: dict[str, Any] = {}
@@ -380,12 +381,11 @@ def verify(
     lines = _chain_lines(found.head, found.problems)
     if (folder := shared_folder()) is not None:
         heads = {str(said["head"]) for said in kept(found.hashes[0])} if found.hashes else set()
-        there = [seq for seq, digest in enumerate(found.hashes, 1) if digest in heads]
-        payload["witness"] = there[-1] if there else None
+        payload["witness"] = there = newest_in(found.hashes)
         lacks = len(heads.intersection(found.lost))
         how = "saw" if there else "not_here" if heads else "knows_nothing"
         how = "lacks" if there and lacks else how
-        told = {"folder": folder, "seq": payload["witness"], "lacks": lacks}
+        told = {"folder": folder, "seq": there, "lacks": lacks}
         lines.append(say(f"cli.ledger.witness_{how}", **told))
     if signed := more.get("signature"):
         whose = say("cli.ledger.anyone") if signed["signer"] is None else signed["signer"]
@@ -396,8 +396,8 @@ def verify(
         lines.append(str(refusal.flags))
     if found.since_head:
         lines.append(say("cli.ledger.since_head", head=head, entries=found.since_head))
-    if found.verified and head is None and not payload.get("witness"):
-        lines.append(say("cli.ledger.keep_head"))
+    if found.verified:
+        lines.append(f"  {found.reach}" if found.reach else say("cli.ledger.keep_head"))
     emit(payload, lines, as_json)
     if not found.verified:
         raise typer.Exit(PolicyError.exit_code if found.lost else 1)
@@ -468,15 +468,16 @@ def _say(
         "verified": found.verified,
         "head": sheet.head,
     }
-    lines = [said, *_account_lines(sheet.account), *_promise_lines(sheet.promises)]
+    lines = [said, *_account_lines(sheet.account, sheet.promises), *_promise_lines(sheet)]
     lines += _plan_lines(sheet.plans)
     lines += _chain_lines(sheet.head, found.problems)
     emit(payload | (more or {}), lines, as_json)
 
 
-def _account_lines(account: Account) -> list[str]:
-    from discreet.statements.presenter import spent_and_cap
+def _account_lines(account: Account, promises: Sequence[Standing]) -> list[str]:
+    from discreet.statements.presenter import left_text, spent_and_cap
 
+    last = next((one.cost for one in promises), None)
     used, most = spent_and_cap(account.spent, account.cap, account.promises.values())
     kind = "" if account.unit in str(account.subject).split() else f" ({account.unit})"
     rows = [
@@ -488,7 +489,7 @@ def _account_lines(account: Account) -> list[str]:
     if account.cap is None or account.remaining is None:
         rows.append(["cap", say("ledger.no_cap")])
     else:
-        rows += [["cap", most], ["left", account.remaining.limit_text()]]
+        rows += [["cap", most], ["left", left_text(account.remaining, last)]]
     if account.period_cap is not None and account.period_spent is not None:
         now = account.period_now or f"this {account.period}"
         used, most = account.period_spent.beside(account.period_cap)
@@ -498,19 +499,28 @@ def _account_lines(account: Account) -> list[str]:
     return table(rows)
 
 
-def _promise_lines(promises: Sequence[Standing]) -> list[str]:
+def _promise_lines(sheet: Sheet) -> list[str]:
     """Where the account stands under each promise: in words, in budget, in releases."""
     from discreet.rounding import percent
-    from discreet.statements.presenter import amount_text
+    from discreet.statements.presenter import left_text
 
-    lines = []
+    lines, promises = [], sheet.promises
     for one in promises:
-        name = "rho" if one.registered.limit.rho is not None else "epsilon"
         state = "" if one.kept else say("cli.ledger.not_kept")
         lines += ["", f"  promise {one.registered.id}{state}", f"    {one.sentence}"]
         _, most = one.spent.beside(one.registered.limit)
-        left = amount_text({name: one.left}, "down")
-        said = say("cli.ledger.allows", most=most, used=one.used, left=left)
+        rest = (one.registered.limit if one.kept else one.spent).minus(one.spent)
+        # At no further δ: ε or ρ alone.
+        left, room, cost = (
+            None if amount is None else replace(amount, delta=None)
+            for amount in (rest, one.room, one.cost)
+        )
+        told = {"most": most, "used": one.used, "left": left_text(left, cost)}
+        said = say("cli.ledger.allows", **told)
+        if one.room is not None and one.room.lead < rest.lead:
+            cap = sheet.account.cap
+            by = "cap" if cap and cap.minus(one.spent).lead == one.room.lead else "promise"
+            said += say(f"cli.ledger.room_{by}", room=left_text(room, cost))
         again = one.fits_again
         lines.append(said if again is None else say("cli.ledger.fits", said=said, again=again))
         if one.reached is not None and one.share_used > 0:
@@ -583,17 +593,21 @@ def _entry_lines(sheet: Sheet) -> list[str]:
 def _entry_row(entry: Entry, account: Account) -> list[str]:
     """An entry: its number, time and kind, what it costs or adds, what it is about, who, why."""
     from discreet.ledger.amounts import Amount
-    from discreet.statements.presenter import cost_text
+    from discreet.statements.presenter import cost_text, opening_cap, who_text
 
-    said = entry.said
+    said, amount = entry.said, cost_text(entry.cost, account)
+    if entry.kind == "open":
+        amount = opening_cap(said, account.spent)
+    elif "add" in said:
+        amount = f"+ {Amount.restored(said['add'])}"
     about = entry.release_id or entry.plan_id or said.get("promise_id")
     return [
         str(entry.seq),
         entry.at[:19],
         entry.kind,
-        f"+ {Amount.restored(said['add'])}" if "add" in said else cost_text(entry.cost, account),
+        amount,
         str(about or said.get("promise", {}).get("id") or ""),
-        str(said.get("approver") or said.get("who") or ""),
+        who_text(said),
         str(said.get("purpose") or said.get("reason") or ""),
     ]
 

@@ -649,13 +649,17 @@ class Ledger:
 
         The chain shows any change to what it holds. It cannot show that its end was cut off:
         compare with a head that was kept elsewhere, such as in a statement. A head that a witness
-        has seen must be in it too.
+        has seen must be in it too. `vouched_up_to` says how far these vouch for the chain.
         """
         found = verify(self._store, head)
         absent = head is not None and found.since_head is None  # one problem, and not the chain's
         lost = tuple(self.lost()) if len(found.problems) == absent else ()
         if not lost:
-            return found
+            return (
+                replace(found, witnessed=witness.newest_in(found.hashes))
+                if found.verified
+                else found
+            )
         why = PolicyError("ledger.behind", url=self.url, head=lost[0]).message
         return replace(found, verified=False, problems=(why, *found.problems), lost=lost)
 

@@ -197,7 +197,8 @@ class Chain:
         for one in (*self.registered(replace(account, promises=old)), *fresh.values()):
             promise, recorded = one.promise(account), one.id not in fresh
             own = reached(promise, account.total)
-            found.append(Standing(one, promise.sentence(), account.spent, cost, recorded, own))
+            said, spent, room = promise.sentence(), account.spent, account.remaining
+            found.append(Standing(one, said, spent, cost, recorded, own, room))
         return tuple(found)
 
     def promising(

@@ -238,6 +238,8 @@ class Standing(JsonReady):
     recorded: bool = True
     reached: tuple[float, float] | None = None
     """The promise's own prior, and how sure someone there may be by now; None without one."""
+    room: Amount | None = None
+    """What the cap and every promise of the account leave; None without any, or if not known."""
 
     @property
     def kept(self) -> bool:
@@ -278,16 +280,28 @@ class Standing(JsonReady):
 
     @property
     def fits_again(self) -> int | None:
-        """How many more releases like `cost` fit; None where it is not known, or costs nothing."""
+        """How many more releases like `cost` fit; None where it is not known, or costs nothing.
+
+        They fit within this promise, and within the cap and the others.
+        """
         if self.cost is None:
             return None
         if not self.kept:
             return 0
-        rest, cost = self.registered.limit.minus(self.spent).coordinates(), self.cost.coordinates()
+        left = self.registered.limit.minus(self.spent)
+        rest = (left if self.room is None else left.least(self.room)).coordinates()
         counts = [
-            int(EXACT.divide_int(rest[name], each)) for name, each in cost.items() if each > 0
+            int(EXACT.divide_int(rest[name], each))
+            for name, each in self.cost.coordinates().items()
+            if each > 0
         ]
         return min(counts, default=None)
+
+    @property
+    def fits_alone(self) -> bool:
+        """Whether one more like `cost` fits within this promise alone."""
+        left = self.registered.limit.minus(self.spent)
+        return self.kept and self.cost is not None and self.cost.within(left)
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{id, sentence, kept, left, share_used, fits_again, reached, limit}`."""

@@ -92,11 +92,30 @@ class Verification:
     since_head: int | None = None
     lost: tuple[str, ...] = ()
     """Heads that were seen before and are not in the chain: nothing is charged on it."""
+    witnessed: int | None = None
+    """The last entry whose head is in the folder that is shared (`DISCREET_WITNESS`)."""
 
     @property
     def entries(self) -> int:
         """How many entries the chain has."""
         return len(self.hashes)
+
+    @property
+    def vouched_up_to(self) -> int | None:
+        """The last entry that a head kept elsewhere vouches for, with all before it; or None."""
+        head = None if self.since_head is None else self.entries - self.since_head
+        known = [seq for seq in (head, self.witnessed) if seq is not None]
+        return max(known, default=None) if self.verified else None
+
+    @property
+    def reach(self) -> str:
+        """How far that is, and what may have been done to the entries after it; "" without any."""
+        last = self.vouched_up_to
+        if last is None:
+            return ""
+        by, later = "witness" if last == self.witnessed else "head", self.entries - last
+        name = f"ledger.vouched.{by}_{'some' if later else 'all'}"
+        return say(name, reach=last, later=later, entries=self.entries)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-ready values."""
@@ -106,6 +125,7 @@ class Verification:
             "entries": [{"seq": n, "hash": h} for n, h in enumerate(self.hashes, 1)],
             "problems": list(self.problems),
             "since_head": self.since_head,
+            "vouched_up_to": self.vouched_up_to,
         }
 
     def __repr__(self) -> str:

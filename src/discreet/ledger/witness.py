@@ -35,7 +35,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -133,6 +133,12 @@ def kept(ledger_id: str) -> list[dict[str, Any]]:
     """Return what the shared folder has of a ledger: each head with its number, oldest first."""
     shared = shared_folder()
     return [] if shared is None else _lines(shared / f"{ledger_id}.json")
+
+
+def newest_in(hashes: Sequence[str]) -> int | None:
+    """Return the last entry of a chain whose head the shared folder has; None if it has none."""
+    heads = {str(said["head"]) for said in kept(hashes[0])} if hashes else set()
+    return max((seq for seq, one in enumerate(hashes, 1) if one in heads), default=None)
 
 
 def _lines(path: Path, end: int | None = None) -> list[dict[str, Any]]:

@@ -345,7 +345,10 @@ class Charging:
             name = "charge.promise_used" if again is None else "charge.promise_used_and_left"
             found.append(text(name, sentence=one.sentence, share=share, again=again))
             if again == 0 and self._releases is None:
-                found.append(text(f"charge.promise_{'used_up' if one.used_up else 'no_other'}"))
+                room = one.room if one.fits_alone else None
+                why = "used_up" if one.used_up else "no_other" if room is None else "no_room"
+                left = "" if room is None else room.limit_text()
+                found.append(text(f"charge.promise_{why}", left=left))
         return found
 
     # -- from reserve to publish

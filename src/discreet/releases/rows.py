@@ -638,8 +638,8 @@ def _looked(join: Join, spec: Spec, columns: Any) -> Looked:
             if own not in rest or table.columns[own] == "other":
                 raise _not_there(located, own, rest)
             if column in columns:
-                said: dict[str, Any] = {"source": located, "column": column, "own": own}
-                raise SpecError("releases.rows.column_twice", **said)
+                twice: dict[str, Any] = {"source": located, "column": column, "own": own}
+                raise SpecError("releases.rows.column_twice", **twice)
         kinds = {column: table.columns[join.own(column)] for column in taken}
         rows = _public_rows(table, join, taken) if join.public else None
     if rows is not None and is_csv(located or ""):

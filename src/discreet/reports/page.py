@@ -37,6 +37,8 @@ from discreet.statements import (
 from discreet.statements.presenter import someone
 from discreet.statements.tables import (
     Table,
+    approvals_text,
+    approver_of,
     guess_lines,
     joining_table,
     limits_in,
@@ -120,14 +122,14 @@ def page(
 
 
 def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
-    facts = statement.facts
+    facts, spending = statement.facts, statement.facts["spending"]
     of_release = statement.release_id is not None
     bounds = say("reports.page.at_most", bounds=shown["bounds"]) if of_release else ""
     kind = "filter" if of_release else "account_filter"
     added = say(f"reports.page.{kind}", filter=facts["composition"]["filter"])
     if not of_release and facts["guarantee"]["kind"] == "pure":
         added = say("reports.page.account_pure", holds=say("reports.page.pure_delta"), filter=added)
-    limits = [] if facts["spending"]["cap"].get("unbounded") else ["cap"]
+    limits = [] if spending["cap"].get("unbounded") else ["cap"]
     limits += ["promises"] if any(not one.get("withdrawn") for one in facts["promises"]) else []
     cards = [
         ("unit", shown["unit"], bounds),
@@ -147,15 +149,24 @@ def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
     )
     told = [
         *promise_lines(facts["promises"], shown["now"], plain=True),
-        *restored_lines(facts["spending"]["restored"], plain=True),
+        *restored_lines(spending["restored"], plain=True),
     ]
     promised = _paragraphs(told, "statement")
     return (
-        f'{promised}<dl class="facts">{listed}</dl><div class="pair"><div>'
+        f'{promised}<dl class="facts">{listed}</dl>{_paragraphs([_approved(spending)], "meta")}'
+        '<div class="pair"><div>'
         f"{_heading('reports.page.section.odds')}{_odds(statement, shown, later)}</div>"
         f"<div>{_heading('reports.not_protected.title')}"
         f'<ul class="plain">{unprotected(statement)}</ul></div></div>'
     )
+
+
+def _approved(spending: Any) -> str:
+    """Who approved the cap and the promise, and every raise of the cap."""
+    promised = any(row["kind"] == "promise" for row in spending["approvals"])
+    what = "both" if promised else "account" if spending["cap"].get("unbounded") else "cap"
+    told = {"approver": approver_of(spending), "told": approvals_text(spending)}
+    return say(f"reports.page.approved.{what}", **told)
 
 
 def _parameters(facts: Any) -> list[tuple[str, str, str]]:

@@ -30,11 +30,11 @@ from discreet.errors import GuaranteeError
 from discreet.frames import html_page
 from discreet.guarantees import Adjacency, Guarantee, PureDP
 from discreet.promises import CONFIDENCE
+from discreet.reports import verifier
 from discreet.reports.facts import Statement
 from discreet.reports.page import unprotected
 from discreet.reports.sentences import grows_text, growth_text, surely
 from discreet.reports.stored import Books, Stored
-from discreet.reports.verifier import place_in_series
 from discreet.statements import Learned, promise_lines
 from discreet.statements.tables import many, plain, restored_lines
 from discreet.words import say
@@ -108,18 +108,19 @@ def ahead(books: Books) -> Ahead:
     for limit in account.promises.values():
         end = limit if end is None else end.least(limit)
     if isinstance(books, Stored):
-        charged = [dict(entry.said) for entry in books.charges]
-        found = place_in_series(dict(books.said), charged)
+        said, own = dict(books.said), books.walked().account
+        found = verifier.place_in_series(said, own.charged)
         if found is not None:
             k, total, rest = found
-            cost = books.entry.cost
-            told = "slot" if cost is None else "place" if rest else "all_out"
+            told = "slot" if books.entry.cost is None else "place" if rest else "all_out"
             place = say(f"reports.series.{told}", k=k, total=total)
-            # Where more than the series is approved, its end is not the end.
-            if cost is not None and rest and end is not None:
-                out = account.spent.plus(cost.times(rest))
-                if not out.plus(cost).within(end):
-                    when = say("reports.series.when_series", k=k, total=total)
+            # Where more than the series is approved, or less, its end is not the end.
+            stop, after = verifier.stop_of(said, own) or ("", 0)
+            if stop == "series":
+                when = say("reports.series.when_series", k=k, total=total)
+            elif stop:
+                how = {"after": after, "many": len(account.promises)}
+                place += " " + say(f"reports.series.stopped_{stop}", **how)
     if end is None:
         return Ahead(f"{place} {say('reports.series.unlimited')}".strip(), when, None)
     end = end.plus(account.spent.minus(end))  # what is spent already, at the least

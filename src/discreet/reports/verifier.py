@@ -36,8 +36,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import csv
 import hashlib
 import html
+import io
 import json
 import math
 import os
@@ -49,7 +51,7 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import cache, partial
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,9 +105,20 @@ MOST_FILES = 3  # that the verdict names
 MOST_ROWS = 200  # of charges over time
 MOST_LINES = 12  # of what is wrong; --all shows every check
 ASK_AGAIN = (
-    "Ask whoever published it for the folder again, and for the head of their ledger; then check "
-    "it with --head HASH."
+    "Ask whoever published it for the folder again, and for the head that was printed with the "
+    "report; then check it with --head HASH."
 )
+LEDGER, WITNESS = "the ledger", "the witness"  # which the files of a folder are compared with
+TURNED_BACK = "was restored from an older copy, or its end was cut off, or it was written anew"
+OR_MADE_UP = "; or the entries in this folder were made up"
+KEEP_IT = (
+    "Keep this folder as it is, and do not have it made again from that ledger. Ask whoever keeps "
+    "the ledger what was released that it lacks."
+)
+KEEP_TOO = "Keep this one too: the ledger may be at fault."
+IF_RIGHT = f"If it is the right one, k{KEEP_IT[1:]}"
+SHOWS_WHICH = " The head that was printed with the report (--head), or a witness (--witness), "
+SHOWS_WHICH += "shows whether the folder is the true one."
 HEAD = "the head kept elsewhere, "
 NOT_HERE = (
     "That head may be of a later entry than the last one here: making a report adds an entry, and "
@@ -1099,7 +1112,9 @@ def check_promises(
     yield stated == told, "the promises are those of the ledger, all of them and no others"
     told_in, page = text_of(folder / "statement.md"), plain(text_of(folder / "report.html"))
     yield from check_opening(statement["promises"], folder)
-    leads = [plain(one) for one in PARAGRAPH.findall(text_of(folder / "report.html"))]
+    whole = text_of(folder / "report.html")
+    leads = [plain(one) for one in PARAGRAPH.findall(whole)]
+    every = [plain(one) for one in re.findall(r"<p\b[^>]*>(.*?)</p>", whole, re.DOTALL)]
     released = {one["id"]: one for one in release.get("promises", ())}
     named = {one["id"] for one in statement["promises"]}
     yield set(released) <= named, "no promise that the release was made under is left out"
@@ -1109,17 +1124,18 @@ def check_promises(
         yield Finding(own, f"promise {name}: named by its keys", among=(STATEMENT,))
         shown = {"report.html": sentence in page, "statement.md": flat(sentence) in told_in}
         spent, limit = statement["spending"]["account_now"], amount(read_amount(one["limit"]), -1)
-        for place, lines, written in (
-            ("report.html", leads, str),
-            ("statement.md", told_in.split("\n"), flat),
+        for place, lines, others, written in (
+            ("report.html", leads, every, str),
+            ("statement.md", told_in.split("\n"), [], flat),
         ):
-            found = [told_so(line, one, written(sentence), written is flat) for line in lines]
-            beyond = [told.groups() for told in found if told]
-            good = not one["exceeded"] and beyond[:1] == [(None, None)]
-            for most in beyond[: bool(one["exceeded"])]:
-                good = None not in most and same_figures(most[0], spent)
-                good = good and same_figures(most[1], limit)
-            shown[place] = shown[place] and good
+            told_of_it = partial(told_so, one=one, sentence=written(sentence), bold=written is flat)
+            shown[place] = shown[place] and any(map(told_of_it, lines))
+            for match in filter(None, map(told_of_it, (*lines, *others))):
+                most, good = match.groups(), not one["exceeded"]
+                if None not in most:
+                    good = one["exceeded"] and same_figures(most[0], spent)
+                    good = good and same_figures(most[1], limit)
+                shown[place] = shown[place] and good
         before = released.get(name, one)
         shown[STORED] = all(before[key] == one[key] for key in ("sentence", "keys"))
         other = [place for place, same in shown.items() if not same]
@@ -1422,19 +1438,41 @@ def check_manifest(folder: Path) -> Check:
         yield False, f"file {MANIFEST} was changed after the report was made"
 
 
-def check_files(statement: dict[str, Any], folder: Path) -> Check:
+def check_files(statement: dict[str, Any], release: dict[str, Any], folder: Path) -> Check:
     """The released files are those whose hash the statement states, and all of them."""
     together, hashes = hashlib.sha256(), statement["hashes"]
     yield set(hashes["files"]) == set(FILES), "the hashes of all released files are stated"
+    true = []
     for name in FILES:
         found = hashed(folder / RELEASED / name)["sha256"]
         together.update(name.encode() + b"\0" + bytes.fromhex(found))
-        yield Finding(
-            found == hashes["files"].get(name),
-            f"released file {name}",
-            among=(STATEMENT, f"{RELEASED}/{name}"),
-        )
+        true += [name] if found == hashes["files"].get(name) else []
+    both = {"table.csv": "release.json", "release.json": "table.csv"}  # have the same table
+    for name in FILES:
+        what, other = f"released file {name}", both.get(name, "")
+        apart = name not in true and other in true and first_apart(folder, release.get("table"))
+        if apart:
+            place, *cells = apart
+            has, should = cells if name == "table.csv" else cells[::-1]
+            what += f"{BUT_NOT}“{place}: {has}”, where {RELEASED}/{other} has “{should}”"
+        yield Finding(name in true, what, among=(STATEMENT, f"{RELEASED}/{name}"))
     yield together.hexdigest() == hashes["output"], "all released files together"
+
+
+def first_apart(folder: Path, table: Any) -> tuple[str, str, str] | None:
+    """The first cell that differs between both forms of the table: its place, and both texts."""
+    try:
+        lines = csv.reader(io.StringIO(text_of(folder / RELEASED / "table.csv")))
+        names = next(lines)
+        for at, cells in enumerate(lines):
+            for name, cell in zip(names, cells, strict=True):
+                kept = table[name][at] or ""
+                if cell.removeprefix("'") != kept.removeprefix("'"):
+                    told = [text for n, text in zip(names, cells, strict=True) if n not in NUMERIC]
+                    return " | ".join([*filter(None, told), name]), cell, kept
+    except (*UNREADABLE, csv.Error, StopIteration):
+        return None
+    return None
 
 
 def check_written(folder: Path, names: tuple[str, ...]) -> Check:
@@ -1721,6 +1759,9 @@ def told_of(said: dict[str, Any]) -> dict[str, Any]:
     for name, side in (("cost", 1), ("add", -1)):
         if name in said:
             told[name] = amount(read_amount(said[name]), side)
+    if said["kind"] == "open":
+        cap = said["standing"].get("cap")
+        told["cap"] = amount(None if cap is None else read_amount(cap), -1)
     return told | {"spent": amount(read_amount(said["standing"]["spent"]), 1)}
 
 
@@ -1796,6 +1837,35 @@ class Chain:
         return self.last | {"entry": len(self.hashes), "hash": self.hashes[-1]}
 
 
+APPROVAL = (
+    "entry", "at", "kind", "approver", "reason", "cap", "promise_id", "which", "add"
+)  # fmt: skip
+
+
+def approvals_of(account: Account) -> list[dict[str, Any]]:
+    """Who opened the account, with which cap and promises, and who raised a cap: one by one."""
+    named = [row for row in account.history if row.get("approver") is not None]
+    told = [row for row in named if row["kind"] in ("open", "promise", "grant")]
+    return [{name: row[name] for name in APPROVAL if name in row} for row in told]
+
+
+def approved_in(text: str, approvals: list[dict[str, Any]], written: Callable[[str], str]) -> bool:
+    """Whether a text tells when and why an account was opened, and every raise of its cap."""
+    said, adds = [], []
+    for row in approvals:
+        day = row["at"][:10]
+        by, reason = (written(" ".join(row[name].split())) for name in ("approver", "reason"))
+        if row["kind"] == "open":
+            said.append(re.escape(f"account opened on {day}: {reason}"))
+        elif row["kind"] == "grant":
+            which = "cap" if row["which"] == "lifetime" else "limit of pace"
+            raised = re.escape(f" on {day} by {by}: {reason}")
+            said.append(rf"{which} raised by ([εδρ =.,\de-]+){raised}")
+            adds.append(row["add"])
+    found = re.fullmatch("; ".join(said), text)
+    return found is not None and all(map(same_figures, found.groups(), adds))
+
+
 def spending_of(release: dict[str, Any] | None, chain: Chain) -> dict[str, Any]:
     """What a statement says of the account, from its entries and the release, if it is of one."""
     account, left = chain.account, end_of(chain.account)
@@ -1807,6 +1877,7 @@ def spending_of(release: dict[str, Any] | None, chain: Chain) -> dict[str, Any]:
         "remaining": amount(left, -1),
         "charges": account.charges,
         "approved_by": account.approver,
+        "approvals": approvals_of(account),
         "head": chain.hashes[-1],
         "entries": len(chain.hashes),
         "as_of": chain.at,
@@ -1927,23 +1998,32 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
         elif place > len(chain.hashes) and said["kind"] == "restore":
             what = f"entry {place} of the ledger, after this report: it was restored from an older"
             yield None, f"{what} copy, and charges may be missing"
-    same = [digest for _, _, digest in rows[: len(chain.hashes)]] == chain.hashes
-    yield same, "the ledger begins with this chain"
+    first = first_difference(rows, chain)
+    same = first is None
+    what = "the ledger begins with this chain"
+    yield same, what if same else f"{what}{BUT_NOT}from entry {first} on"
     mine_or_all = (None, chain.mine)  # what concerns the whole ledger, such as a restore
-    hidden = [
-        n for n in chain.hidden if n <= len(bodies) and bodies[n - 1].get("account") in mine_or_all
-    ]
+    there = len(bodies) if first is None else first - 1  # the ledger's entries that are these
+    hidden = [n for n in chain.hidden if n <= there and bodies[n - 1].get("account") in mine_or_all]
     for place in hidden:
-        yield False, f"entry {place} is the account's, and the report leaves it out"
+        what = f"entry {place} is the account's, and the report leaves it out"
+        yield Finding(False, what, among=(EVIDENCE,))
     if same and not hidden:
         yield True, "the report leaves out no entry of the account"
     if sha256(text_of(folder / MANIFEST).encode()) in reports:
         yield True, RECORDED
     elif reports:
         what = "the ledger holds other reports of the same, and not this one"
-        yield Finding(False, what, among=(MANIFEST,))
+        yield Finding(False, what, among=(MANIFEST,) if same else (MANIFEST, LEDGER))
     else:
         yield None, "the ledger holds no report of the same: nobody recorded this manifest"
+
+
+def first_difference(rows: Rows, chain: Chain) -> int | None:
+    """The first entry of a chain that the ledger has another of, or none; None if it has all."""
+    held = [digest for _, _, digest in rows]
+    pairs = enumerate(zip_longest(held[: len(chain.hashes)], chain.hashes), 1)
+    return next((place for place, (there, here) in pairs if there != here), None)
 
 
 class Since:
@@ -1956,7 +2036,7 @@ class Since:
     def read(self, rows: Rows, chain: Chain) -> Check:
         """Follow the account to the end of the ledger that this chain is the beginning of."""
         count, now = len(chain.hashes), Account()
-        if [digest for _, _, digest in rows[:count]] != chain.hashes:
+        if first_difference(rows, chain) is not None:
             return  # another ledger, or another history: that is a problem of its own
         for place, (_, body, _) in enumerate(rows, 1):
             said = json.loads(body)
@@ -2057,16 +2137,21 @@ def witnessed(place: Path, ledger_id: str) -> list[tuple[int, str]]:
     return found
 
 
+HAS_A_HEAD = "the witness has a head of this ledger"
+
+
 def check_witness(heads: list[tuple[int, str]], rows: Rows | None, chain: Chain) -> Check:
     """Every head that a witness kept is of this chain, of a later entry, or answered for."""
     count, last = len(chain.hashes), max(heads, default=(0, ""))[0]
     known = {*chain.hashes, *(head for one in chain.restored for head in one["lost"])}
     for _, body, digest in rows or []:
         known |= {digest, *json.loads(body).get("lost", [])}
-    yield bool(heads), "the witness has a head of this ledger"
+    yield bool(heads), HAS_A_HEAD
+    where = (EVIDENCE if rows is None else LEDGER, WITNESS)
     for seq, head in heads:
         if head not in known and (seq <= count or rows is not None):
-            yield False, f"entry {seq} of the ledger is the one that the witness saw, {head}"
+            what = f"entry {seq} of the ledger is the one that the witness saw, {head}"
+            yield Finding(False, what, among=where)
     if heads:
         yield True, f"the witness saw entries up to {last}; this report ends at entry {count}"
     for (seq, head), (after, other) in pairwise(heads):
@@ -2089,7 +2174,8 @@ def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
     reach, anew = vouched_up_to(head, rows, chain), "that this chain was not written anew"
     if head is not None and rows is not None and head not in chain.hashes:
         found = any(digest == head for _, _, digest in rows)
-        yield found, f"the ledger has the head kept elsewhere, {head}"
+        what = f"the ledger has the head kept elsewhere, {head}"
+        yield Finding(found, what, among=(LEDGER,))
     elif head is not None:
         yield head in chain.hashes, f"{HEAD}{head}, is in the chain"
         if head in chain.hashes and reach is None:
@@ -2217,25 +2303,78 @@ def check_first_page(
     if right and release is None:
         right = facts[1][1].startswith("δ = 0: ") == (guarantee["kind"] == "pure")
     yield right, "the facts on the first page of report.html are those of the statement"
-    if release is None or not release.get("table"):
-        return
-    tables = re.findall(r"<caption>What was released[^<]*</caption>.*?</table>", text, re.DOTALL)
-    known = released_numbers(release["table"])
-    odd = [cell for cell in CELL.findall("".join(tables)) if any(cell) and cell not in known]
-    right = not odd and (len(tables) == 1 or not known)
-    drawn = re.findall(r"chart: Released values of [^<]*</caption>.*?</table>", text, re.DOTALL)
-    rows = [row for table in tables_in("".join(drawn)) for row in table]
-    right = right and all((row[1], f"{row[2]} to {row[3]}") in known for row in rows)
-    what = "the released numbers in report.html are those of the table"
-    yield Finding(right, what, among=("report.html", STORED))
+    who, approvals = spending["approved_by"] or "–", spending["approvals"]
+    named = "Account" if spending["cap"].get("unbounded") else "Cap"
+    named = "Promise and cap" if any(row["kind"] == "promise" for row in approvals) else named
+    written = re.findall(r"^- \*\*Approved by\*\*: (.*)$", text_of(folder / "statement.md"), re.M)
+    lines = [plain(one) for one in re.findall(r'</dl><p class="meta">(.*?)</p>', text, re.DOTALL)]
+    for name, found, first in (
+        ("the first page of report.html", lines, f"{named} approved by {who}; "),
+        ("statement.md", written, f"{flat(who)}; "),
+    ):
+        good = len(found) == 1 and found[0].startswith(first)
+        told = found[0].removeprefix(first) if good else ""
+        good = good and approved_in(told, approvals, flat if name in PAGES else str)
+        yield good, f"{name} tells who approved the account, and raises of its cap"
+    if release is not None and release.get("table"):
+        odd = odd_numbers(text, release["table"])
+        what = BUT_NOT.join(["the released numbers in report.html are those of the table", *odd])
+        yield Finding(not odd, what, among=("report.html", STORED))
 
 
-def released_numbers(table: dict[str, Any]) -> set[tuple[str, str]]:
+def odd_numbers(text: str, table: dict[str, Any]) -> list[str]:
+    """The first number on the page that was not released, with what should stand there, if any.
+
+    That is the number of the row and the column whose names have most of its keys, where there is
+    one such; of the released table, among those that the page lacks.
+    """
+    numbers = released_numbers(table)
+    known = {pair for pairs in numbers for pair in pairs}
+    pages = re.findall(r"<caption>What was released[^<]*</caption>.*?</table>", text, re.DOTALL)
+    page = "".join(pages)
+    found: list[tuple[list[str], tuple[str, str]]] = []
+    columns = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page)
+    for row in re.findall(r"<tr[^>]*>(.*?)</tr>", page, re.DOTALL):
+        labels = re.findall(r'<th scope="row">([^<]*)</th>', row)
+        for place, pair in enumerate(CELL.findall(row), len(labels)):
+            found.append(([*labels, *columns[place : place + 1]], pair))
+    there = {pair for _, pair in found}
+    lacking = [at for at, pairs in enumerate(numbers) if there.isdisjoint(pairs)]
+    odd = [one for one in found if any(one[1]) and one[1] not in known]
+    if not odd:  # then in the table beside the chart, of the first statistic
+        drawn = re.findall(r"chart: Released values of [^<]*</caption>.*?</table>", text, re.DOTALL)
+        rows = [row for one in tables_in("".join(drawn)) for row in one]
+        cells = ((row[0].split(" · "), (row[1], f"{row[2]} to {row[3]}")) for row in rows)
+        odd = [one for one in cells if one[1] not in known]
+        lacking = [
+            at for at, name in enumerate(table["statistic"]) if name == table["statistic"][0]
+        ]
+    if not odd:
+        return [] if len(pages) == 1 or not known else ["in one table"]
+    where, pair = [html.unescape(one) for one in odd[0][0] if one], odd[0][1]
+    keys = [name for name in table if name not in NUMERIC]
+    alike = {at: len({*where} & {str(table[name][at]) for name in keys}) for at in lacking}
+    most = max(alike.values(), default=0)
+    near = [at for at, size in alike.items() if size == most]
+    should = f", where {STORED} has “{told_as_cell(numbers[near[0]][-1])}”" if near else ""
+    quote = f"“{' | '.join(where)}: {told_as_cell(pair)}”"
+    return [quote + (should if len(near) == 1 else "")]
+
+
+def told_as_cell(pair: tuple[str, str]) -> str:
+    """A number with its interval, in a line."""
+    return f"{pair[0]} ({pair[1]})" if pair[1] else pair[0]
+
+
+Pairs = list[tuple[str, str]]
+
+
+def released_numbers(table: dict[str, Any]) -> list[Pairs]:
     """Each number of a table with its interval; or the one that is published in its place.
 
     They are as released, and as they are shown: with as many decimals for all of a statistic.
     """
-    found = set()
+    found: list[Pairs] = [[] for _ in table["value"]]
     shown = {name: list(table[name]) for name in DECIMALS if table.get(name)}
     for statistic in dict.fromkeys(table["statistic"]):
         places = [at for at, name in enumerate(table["statistic"]) if name == statistic]
@@ -2255,7 +2394,7 @@ def released_numbers(table: dict[str, Any]) -> set[tuple[str, str]]:
                 x, low, high = (printed[key][at] if printed.get(key) else None for key in columns)
                 kept = kept if x is None else x
                 ends = ends if None in (x, low, high) else f"{low} to {high}"
-                found.add((kept or "", ends))
+                found[at].append((kept or "", ends))
     return found
 
 
@@ -2267,6 +2406,9 @@ DECIMALS: dict[str, tuple[str, Callable[[Fraction], int]]] = {
     "published_low": ("published", math.floor),
     "published_high": ("published", math.ceil),
 }
+
+
+NUMERIC = {*DECIMALS, "std_error"}  # the columns of a table that are no texts
 
 
 def shared_decimals(texts: list[str]) -> int:
@@ -2383,6 +2525,8 @@ def participant_row(name: str, p: float, row: float, total: dict[str, Any], sure
 SERIES = re.compile(r"This is number ([\d,]+) of ([\d,]+) that we plan(?:ned)? to publish")
 
 
+STOPS = re.compile(r"For now (?:the|a) (cap|promise) stops them after ([\d,]+)")
+ALL_OUT = re.compile(r"When (?:it is|all ([\d,]+) are) out")
 AS_LONG_AS = "What is said of the end holds as long as "  # promises stand, no cap is raised
 
 
@@ -2427,16 +2571,54 @@ def end_of(account: Account) -> dict[str, Decimal] | None:
     return None if end is None else {k: max(v, end[k]) for k, v in account.spent.items()}
 
 
+def stop_of(release: dict[str, Any], account: Account) -> tuple[str, int] | None:
+    """What ends a series that goes on, and after how many releases of the same cost.
+
+    "series" where what is approved is enough for all of it, and for no other; "cap" or "promise"
+    where that allows fewer (the promise, where both do: no grant would change it). None if none is
+    to come, if more is approved, or if nothing limits it.
+    """
+    place = place_in_series(release, account.charged)
+    mine = [one for one in account.charged if one.get("release_id") == release["release_id"]]
+    if place is None or not mine or not place[2]:
+        return None
+    _, total, rest = place
+    cost, more = read_amount(mine[0]["cost"]), dict[str, int]()
+    limits = [("promise", read_amount(limit)) for limit in account.limits.values()]
+    limits += [] if account.cap is None else [("cap", account.cap)]
+    for name, limit in limits:
+        left = {k: max(Decimal(0), EXACT.subtract(limit[k], account.spent[k])) for k in cost}
+        fit = min((int(EXACT.divide_int(left[k], x)) for k, x in cost.items() if x), default=rest)
+        more[name] = min(fit, more.get(name, fit))
+    least_of = min(more.values(), default=math.inf)
+    if least_of >= rest:
+        return ("series", total) if least_of == rest else None
+    return max((name, total - rest + fit) for name, fit in more.items() if fit == least_of)
+
+
+def tells_end(text: str, release: dict[str, Any], account: Account) -> bool:
+    """Whether a text says that all of a series will be out where it will, and what stops it."""
+    what, after = stop_of(release, account) or ("", 0)
+    stops = [] if what in ("", "series") else [(what, f"{after:,}")]
+    whole = {f"{after:,}"} if what == "series" and AS_LONG_AS in text else set()
+    told = {found[1] or "1" for found in ALL_OUT.finditer(text)}
+    return STOPS.findall(text) == stops and told == whole
+
+
 def check_series(
     statement: dict[str, Any], release: dict[str, Any], account: Account, folder: Path
 ) -> Check:
-    """Both pages tell where the release stands in its series."""
+    """Both pages tell where the release stands in its series, and what ends it."""
     place = None if statement["risk"] is None else place_in_series(release, account.charged)
     wanted = [] if place is None else [(f"{place[0]:,}", f"{place[1]:,}")]
     for name in ("report.html", "participant.html"):
-        told = SERIES.findall(plain(text_of(folder / name)))
+        text = plain(text_of(folder / name))
+        told = SERIES.findall(text)
         what = f"{name} tells the place in a series that the entries have"
         yield Finding(told == wanted, what, among=(name, STORED, EVIDENCE))
+        good = statement["risk"] is None or tells_end(text, release, account)
+        what = f"{name} tells how a series ends as the entries allow"
+        yield Finding(good, what, among=(name, STORED, EVIDENCE))
 
 
 # -- the sentences and the other tables of both pages
@@ -2602,7 +2784,7 @@ def check_ahead(rows: list[dict[str, Any]], release: dict[str, Any] | None, acco
     release = release or {"release_id": None}
     end, place = end_of(account), place_in_series(release, account.charged)
     wanted: list[Told] = []
-    numbers = {f"{n:,}" for n in (place or ())[:2]}
+    numbers = {f"{n:,}" for n in ((place or ())[:2] + (stop_of(release, account) or ())[1:])}
     total, sure = total_of(account.spent, account.terms), rows[0]["holds_with"]
     if end is not None:
         last = total_of(end, account.terms)
@@ -2619,7 +2801,7 @@ def check_ahead(rows: list[dict[str, Any]], release: dict[str, Any] | None, acco
             failing = failure_of(later)
             wanted += [(failing, failing, "chance")] if later < sure else []
     good = told_as(wanted, told) and numbers >= {*NUMBER.findall(FREQUENCY.sub("", told))}
-    good = good and (AS_LONG_AS in told) == bool(wanted)
+    good = good and (AS_LONG_AS in told) == bool(wanted) and tells_end(told, release, account)
     what = f"what may still follow has the figures of {STATEMENT} and {EVIDENCE}"
     return good, what + but_not(wanted, told)
 
@@ -3011,7 +3193,7 @@ def history_shown(
     """Whether the tables of an account have its charges and decisions, with their amounts."""
     charged = [row for row in history if row.get("kind") in ("reserve", "slot", "charge", "plan")]
     decided = [row for row in history if "lost" in row or row["kind"] in DECIDED]
-    first, second = ([one for one in tables if one and len(one[0]) == size] for size in (9, 5))
+    first, second = ([one for one in tables if one and len(one[0]) == size] for size in (10, 5))
     made: dict[str, str] = {}  # by the name of a promise: the entry that made it, the last so far
     unders = []
     for row in history:
@@ -3036,12 +3218,12 @@ def charges_shown(
     became = {True: "stored", False: "lost: charged, and never stored", None: "–"}
     for row, under, cells in zip(charged, unders, table, strict=False):
         name, purpose = row.get("release_id") or row.get("plan_id"), written(row["purpose"])
-        told = [cells[0], cells[1], cells[2], cells[4], cells[7]]
-        when = moment(row["at"])
-        good = good and told == [str(row["entry"]), when, name, purpose, under or "none"]
-        good = good and same_figures(cells[5], row.get("cost", nothing))
+        told = [*cells[:3], cells[4], cells[5], cells[8]]
+        when, who = moment(row["at"]), written(row.get("who") or "–")
+        good = good and told == [str(row["entry"]), when, name, purpose, who, under or "none"]
+        good = good and same_figures(cells[6], row.get("cost", nothing))
         kept = name in stored if row["kind"] in ("reserve", "slot") else None
-        good = good and same_figures(cells[8], row["spent"]) and cells[6] == became[kept]
+        good = good and same_figures(cells[9], row["spent"]) and cells[7] == became[kept]
         slot = str(row["slot"]) if row["kind"] == "slot" else ""
         good = good and re.findall(r"(?<!\w)\d+(?!\w)", cells[3]) == [slot] * bool(slot)
     return good
@@ -3060,7 +3242,9 @@ def decisions_shown(
             moment(row["at"]),
             *told,
         ]
-        good = good and ("add" not in row or same_figures(cells[2], row["add"]))
+        good = good and all(
+            same_figures(cells[2], row[name]) for name in ("add", "cap") if name in row
+        )
     return good
 
 
@@ -3348,6 +3532,7 @@ class Report:
         self.findings: list[Finding] = []
         self.chain: Chain | None = None
         self.since = Since(Account())
+        self.rows: Rows | None = None  # of the ledger
         self.reach: int | None = None  # of the head
 
     def note(self, what: str, check: Check, *usual: str) -> bool:
@@ -3394,7 +3579,7 @@ class Report:
         self.note("a page", check_markup(folder))
         self.note("the statement", check_keys(statement, evidence, release is not None), STATEMENT)
         if release is not None:
-            self.note("a released file", check_files(statement, folder), STATEMENT)
+            self.note("a released file", check_files(statement, release, folder), STATEMENT)
             self.note("the statement", check_statement(statement, release), STATEMENT, STORED)
             self.note("the statement", check_bases(statement, release, folder), STATEMENT, STORED)
             self.note("a bias", check_biases(statement, release, folder), STATEMENT, STORED)
@@ -3407,7 +3592,7 @@ class Report:
         chain, account, held = self.chain, self.chain.account, list[Rows]()
         self.since = Since(account)
         if self.ledger is not None and self.note("the ledger", self.rows_into(held)):
-            self.note("a later entry", self.since.read(held[0], chain), EVIDENCE)
+            self.note("a later entry", self.since.read(held[0], chain), EVIDENCE, LEDGER)
         self.note(
             "the account",
             check_account(statement, release, evidence, chain, folder),
@@ -3437,12 +3622,13 @@ class Report:
             STATEMENT,
             EVIDENCE,
         )
-        rows = held[0] if held else None
+        rows = self.rows = held[0] if held else None
         if rows is not None:
-            self.note("an entry of the ledger itself", check_ledger(rows, chain, folder), EVIDENCE)
+            own = check_ledger(rows, chain, folder)
+            self.note("an entry of the ledger itself", own, EVIDENCE, LEDGER)
             self.note("a later entry", self.since.told())
         if self.witness is not None:
-            self.note("the witness", self.ask(self.witness, rows, chain))
+            self.note("the witness", self.ask(self.witness, rows, chain), WITNESS)
         self.reach = vouched_up_to(self.head, rows, chain)
         self.note("the head", check_outside(self.head, rows, chain))
 
@@ -3478,8 +3664,9 @@ class Report:
         """What was found, as JSON has it."""
         promises = [finding.good for finding in self.findings if finding.promise]
         kept = False if False in promises else None if None in promises or not promises else True
-        wrong = [f for f in self.findings if f.good is False and not f.promise]
-        problems = [f.what for f in wrong]
+        found = [f for f in self.findings if f.good is False and not f.promise]
+        problems = [f.what for f in found]
+        wrong = [f for f in found if not {LEDGER, WITNESS}.intersection(f.among or ())]
         unproven = [f.what for f in self.findings if f.good is None]
         sound = self.chain is not None and not problems
         bound = any(f.good and f.what == RECORDED for f in self.findings)
@@ -3489,8 +3676,17 @@ class Report:
         ended = None if not any(gone) else all(gone)
         since = self.since.words
         among = [f.among or () for f in wrong if not f.what.startswith(UNREAD)]
+        outside = self.of_the_ledger([one for one in found if one not in wrong])
         verdict, following = verdict_of(
-            problems, kept, promises.count(None), bound, lost, ended, since, among
+            [f.what for f in wrong],
+            kept,
+            promises.count(None),
+            bound,
+            lost,
+            ended,
+            since,
+            among,
+            outside,
         )
         if self.witness is not None and following == ASK_NEWER:
             following = ASK_UNSEEN
@@ -3505,6 +3701,56 @@ class Report:
             "next": following,
         }
 
+    def of_the_ledger(self, found: list[Finding]) -> tuple[str, str] | None:
+        """What is wrong with the ledger or the witness, not with the folder; and what to do."""
+        if not found or self.chain is None:
+            return None
+        chain, rows = self.chain, self.rows
+        first = None if rows is None else first_difference(rows, chain)
+        saw = [f for f in found if WITNESS in (f.among or ())]
+        if first is not None and rows is not None:
+            return turned_back(first, self.head, rows, chain)
+        if any(EVIDENCE in (f.among or ()) for f in found if f not in saw):
+            what = "The ledger itself was changed after it was written: its own entries do not "
+            ask = "Ask whoever keeps the ledger to verify it (discreet ledger verify), and to tell "
+            ask = f"Keep this folder as it is. {ask}what was charged to the account."
+            return f"{what}agree.", ask
+        if any(f.what == HAS_A_HEAD for f in saw):
+            what = "The witness has no head of this ledger: it is that of another one, or the "
+            what += "whole chain was written anew."
+            return what, f"Check what was given as --witness. {IF_RIGHT}"
+        if seen := [n[1] for f in saw if (n := re.match(r"entry (\d+) of the ledger is", f.what))]:
+            whose = "this report" if rows is None else "the ledger"
+            first = min(map(int, seen))
+            what = f"The witness saw other entries than {whose} has, first entry {first}: the "
+            what += f"ledger {TURNED_BACK}{OR_MADE_UP if rows is None else ''}."
+            return what, KEEP_IT
+        if saw:
+            return f"T{saw[0].what[1:]}.", "Correct what was given as --witness, or leave it out."
+        what = f"The ledger does not have the head that was given: it {TURNED_BACK}; or the head "
+        return f"{what}is of another ledger.", KEEP_IT
+
+
+def turned_back(first: int, head: str | None, rows: Rows, chain: Chain) -> tuple[str, str]:
+    """That a ledger has not the entries of a report from one on, and which of the two is false.
+
+    A head that was kept elsewhere decides that. `first` is the first entry that differs.
+    """
+    what = f"The ledger lacks entries of this report, the first of them entry {first}."
+    if first == 1:
+        what = f"{what} It is another ledger, or one of the two was written anew."
+        return what, f"Check what was given as --ledger. {IF_RIGHT}"
+    if (vouched_up_to(head, None, chain) or 0) >= first:
+        what = (
+            f"{what} It {TURNED_BACK}: the head kept elsewhere vouches for this report's entries."
+        )
+        return what, KEEP_IT
+    if any(digest == head for _, _, digest in rows[first - 1 :]):
+        what = f"Do not rely on this folder: its entries from {first} on are not in the ledger, "
+        what += "which has the head kept elsewhere. They were made up, or are of another copy."
+        return what, "Keep it, and ask whoever published it for a report made from the ledger."
+    return f"{what} It {TURNED_BACK}{OR_MADE_UP}.", KEEP_IT + SHOWS_WHICH
+
 
 def verdict_of(
     problems: list[str],
@@ -3515,6 +3761,7 @@ def verdict_of(
     ended: bool | None = None,
     since: str = "",
     among: Sequence[tuple[str, ...]] = (),
+    outside: tuple[str, str] | None = None,
 ) -> tuple[str, str | None]:
     """What was found in a sentence or two, and what to do next if something is wrong.
 
@@ -3522,7 +3769,14 @@ def verdict_of(
     entries were `lost`, promises are kept by what is left. `ended` says whether all promises were
     withdrawn, or some (False), or none (None); `since` what the ledger has after the report;
     `among` which files each problem compares. Which of them is false, nobody can tell from them.
+    `outside` says what is wrong with the ledger or the witness, and what to do about that.
     """
+    if outside is not None:
+        rest, following = verdict_of(problems, kept, unproven, bound, lost, ended, since, among)
+        if not problems:
+            return f"{outside[0]} Within this folder, {rest[0].lower()}{rest[1:]}", outside[1]
+        both = f"{ASK_AGAIN} {KEEP_TOO}" if following == ASK_AGAIN else outside[1]
+        return f"{rest} {outside[0]}", both
     named = "1 promise" if unproven == 1 else f"{unproven} promises"
     left = f" {named} could be neither shown nor refuted: marked ?." if unproven else ""
     agrees = "everything" if bound else "every figure that was checked"

@@ -31,8 +31,8 @@ _LINES = {
     "guarantee": (
         "variant", "parameters", "unit", "neighbours", "bounds", "domain", "invariants", "model",
     ),
-    "spending": ("this", "then", "now", "cap", "remaining", "composition", "entry", "head",
-                 "as_of"),
+    "spending": ("this", "then", "now", "cap", "remaining", "approved", "composition", "entry",
+                 "head", "as_of"),
     "processing": ("before", "after", "library", "floats"),
 }  # fmt: skip
 _ORDER = (

@@ -100,7 +100,9 @@ def cost_text(cost: Amount | None, account: Account | None) -> str:
         return ""
     if account is None:
         return spent_text(cost)
-    return spent_and_cap(cost, account.cap, account.promises.values())[0]
+    limits = [*account.promises.values(), *filter(None, [account.cap])]
+    left = [limit.minus(account.spent) for limit in limits]  # what fits in it is no more than it
+    return spent_and_cap(cost, account.cap, [*account.promises.values(), *left])[0]
 
 
 def spends_text(said: Mapping[str, Any]) -> str:
@@ -128,6 +130,39 @@ def limit_text(amount: Amount | None) -> str:
     if amount is None:
         return say("presenter.no_limit")
     return amount_text(amount.to_dict("down"), "down")
+
+
+def who_text(said: Mapping[str, Any]) -> str:
+    """Return who an entry of the ledger names, and as what: who approved it, or who charged it."""
+    if said.get("approver"):
+        return say("presenter.entry.approved", name=said["approver"])
+    return say("presenter.entry.charged", name=said["who"]) if said.get("who") else ""
+
+
+def opening_cap(said: Mapping[str, Any], spent: Amount) -> str:
+    """Return the cap that an account was opened with, in words, of the entry that opened it.
+
+    It is told in figures that what is `spent` does not seem to pass.
+    """
+    from discreet.ledger import Amount
+
+    cap = said["standing"].get("cap")
+    if cap is None:
+        return say("presenter.entry.without_cap")
+    return say("presenter.entry.cap", cap=spent.beside(Amount.restored(cap))[1])
+
+
+def left_text(left: Amount | None, cost: Amount | None = None) -> str:
+    """Return what is left, rounded down, in figures that no `cost` that fits in it seems to pass.
+
+    >>> from discreet.ledger import Amount
+    >>> left_text(Amount.of(epsilon=0.3248204), Amount.of(epsilon=0.3248203))
+    'ε = 0.3248204'
+    """
+    if left is None or cost is None:
+        return limit_text(left)
+    figures = figures_apart(cost.floats("up"), left.floats("down"))
+    return amount_text(left.to_dict("down"), "down", figures)
 
 
 def budget_text(epsilon: float) -> str:

@@ -426,6 +426,7 @@ def lines_of(facts: Facts) -> dict[str, str]:
         ),
         "remaining": stated_limit(spending["remaining"]),
         "composition": f"{composition['rule']} {composition.get('within', '')}".strip(),
+        "approved": f"{approver_of(spending)}; {approvals_text(spending)}",
         "head": f"`{spending['head']}`",
         "as_of": moment(spending["as_of"]),
     }
@@ -435,6 +436,24 @@ def lines_of(facts: Facts) -> dict[str, str]:
         if risk["beyond"] is not None:
             lines["beyond"] = _beyond(risk["beyond"])
     return lines if "history" in facts else lines | _release_lines(facts, limits)
+
+
+def approver_of(spending: Facts) -> str:
+    """Return who opened the account, with its cap and its promises."""
+    return str(spending["approved_by"] or "–")
+
+
+def approvals_text(spending: Facts) -> str:
+    """Return when and why the account was opened, and who raised its cap, when and why."""
+    found = []
+    for row in spending["approvals"]:
+        if row["kind"] in ("open", "grant"):
+            add = stated_limit(row["add"]) if "add" in row else ""
+            name = row["kind"] + "_period" * (row.get("which") == "period")
+            told = {k: " ".join(str(row[k]).split()) for k in ("approver", "reason")}
+            told["at"] = row["at"][:10]
+            found.append(say(f"statements.approval.{name}", add=add, **told))
+    return "; ".join(found)
 
 
 def _release_lines(facts: Facts, limits: Sequence[Facts]) -> dict[str, str]:
@@ -538,10 +557,11 @@ def _releases(facts: Facts) -> Table:
         kind = say(f"statements.history.{row['kind']}", slot=row.get("slot"), plan_id=plan)
         under = ", ".join(made[one] for one in row["promises"])
         under = under or say("statements.history.no_promise")
-        told = (row["entry"], moment(row["at"]), name, kind, row["purpose"], cost, output, under)
+        when, who = moment(row["at"]), row.get("who") or "–"
+        told = (row["entry"], when, name, kind, row["purpose"], who, cost, output, under)
         rows.append([*map(str, told), stated_amount(row["spent"], *limits)])
-    columns = ("number", "at", "release", "kind", "purpose", "cost", "output", "under", "spent")
-    return Table.of(columns, rows)
+    columns = ("number", "at", "release", "kind", "purpose", "who", "cost", "output", "under")
+    return Table.of((*columns, "spent"), rows)
 
 
 def _decisions(facts: Facts) -> Table:
@@ -550,11 +570,14 @@ def _decisions(facts: Facts) -> Table:
     Also who answered for lost entries of the ledger.
     """
     sentences = {one["id"]: one["sentence"] for one in facts["promises"]}
+    now = facts["spending"]["account_now"]
     rows, lost = [], [row | {"kind": "restore"} for row in facts["spending"]["restored"]]
     for row in sorted((*facts["history"], *lost), key=lambda row: int(row["entry"])):
         if row["kind"] in ("open", "grant", "promise", "withdraw", "restore"):
             values = {"sentence": sentences.get(row.get("promise_id"))}
             values |= {"add": stated_limit(row["add"])} if "add" in row else {}
+            if "cap" in row:
+                values["cap"] = stated_limit(row["cap"], figures_apart(now, row["cap"]))
             what = say(f"statements.history.{row['kind']}", **values)
             told = (row["entry"], moment(row["at"]), what, row.get("approver"), row.get("reason"))
             rows.append(["–" if cell is None else str(cell) for cell in told])

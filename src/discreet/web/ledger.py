@@ -29,6 +29,7 @@ from discreet.rounding import percent
 from discreet.statements.presenter import (
     learned_facts,
     limit_text,
+    opening_cap,
     spent_and_cap,
     spent_text,
     standing_facts,
@@ -111,7 +112,8 @@ def pictures(shown: Sheet) -> list[tuple[str, str, dict[str, Any]]]:
         rows = _beliefs(shown.ledger, account, promise)
         if len(rows) < 2:
             continue
-        most = account.cap if first is None else first.registered.limit
+        left = account.remaining
+        most = None if left is None else account.spent.plus(left)
         limit = None if most is None else _sure(account, most, _prior(account, promise), promise)
         words = say(
             "web.ledger.picture",
@@ -166,13 +168,15 @@ def _beliefs(ledger: Ledger, account: Account, promise: Promise | None) -> list[
     ]
 
 
-def what(entry: Entry) -> str:
-    """Return what an entry of the chain is, in words."""
+def what(entry: Entry, account: Account) -> str:
+    """Return what an entry of the chain is, in words; `account` is its account as it is now."""
     from discreet.ledger import Amount
 
     name = f"web.entry.{entry.kind}"
     if entry.kind == "grant":
         return say(name, amount=spent_text(Amount.restored(entry.said["add"])))
+    if entry.kind == "open":
+        return say(name, cap=opening_cap(entry.said, account.spent))
     return say(name) if has(name) else entry.kind
 
 
