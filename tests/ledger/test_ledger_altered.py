@@ -175,6 +175,23 @@ def test_each_account_is_a_chain_of_its_own(tmp_path: Path) -> None:
     assert any("number in the account" in problem for problem in ledger.verify().problems)
 
 
+def test_an_end_that_was_cut_off_is_told_beside_a_trigger_that_was_removed(tmp_path: Path) -> None:
+    """The trigger alone was named, and whoever put it back heard of the worse fault."""
+    ledger = opened(tmp_path)
+    for _ in range(2):
+        ledger.charge("clinic", PureDP(0.1), **SAID)
+    lost = ledger.head
+    with sqlite3.connect(tmp_path / "ledger.db") as connection:
+        connection.execute("DROP TRIGGER discreet_entries_no_DELETE")
+        connection.execute("DELETE FROM discreet_entries WHERE seq = 4")
+    connection.close()
+    found = Ledger.open(ledger.url).verify()
+    assert found.lost == (lost,)
+    behind, trigger = found.problems
+    assert "lacks an entry that was seen" in behind
+    assert "trigger" in trigger
+
+
 def test_a_trigger_that_was_weakened_is_found(tmp_path: Path) -> None:
     ledger = opened(tmp_path)
     with sqlite3.connect(tmp_path / "ledger.db") as connection:

@@ -164,6 +164,16 @@ def test_a_booking_that_is_run_again_tells_that_it_was_booked(clinic: Discreet) 
     assert clinic("charge", *again[:-2])[0] == 4
 
 
+def test_show_tells_what_was_given_and_what_it_costs(discreet: Discreet) -> None:
+    """Who reconciles a Laplace release found only its price in ρ."""
+    discreet.json("open", "--account", "a", "--filter", "zcdp", "--rho", 1, *APPROVED)
+    discreet.json("charge", "--account", "a", "--epsilon", 0.3, "--mechanism", "laplace")
+    discreet.json("charge", "--account", "a", "--rho", 0.01)
+    words = discreet("show", "--account", "a")[1]
+    assert "ρ = 0.045 (given as ε = 0.3, laplace)" in words
+    assert words.count("given as") == 1
+
+
 @pytest.mark.parametrize(
     ("flags", "code"),
     [

@@ -593,13 +593,15 @@ def _entry_lines(sheet: Sheet) -> list[str]:
 def _entry_row(entry: Entry, account: Account) -> list[str]:
     """An entry: its number, time and kind, what it costs or adds, what it is about, who, why."""
     from discreet.ledger.amounts import Amount
-    from discreet.statements.presenter import cost_text, opening_cap, who_text
+    from discreet.statements.presenter import charged_as, cost_text, opening_cap, who_text
 
     said, amount = entry.said, cost_text(entry.cost, account)
     if entry.kind == "open":
         amount = opening_cap(said, account.spent)
     elif "add" in said:
         amount = f"+ {Amount.restored(said['add'])}"
+    elif entry.kind == "charge" and (given := charged_as(entry)):
+        amount = say("cli.ledger.given_as", cost=amount, given=given)
     about = entry.release_id or entry.plan_id or said.get("promise_id")
     return [
         str(entry.seq),

@@ -652,8 +652,7 @@ class Ledger:
         has seen must be in it too. `vouched_up_to` says how far these vouch for the chain.
         """
         found = verify(self._store, head)
-        absent = head is not None and found.since_head is None  # one problem, and not the chain's
-        lost = tuple(self.lost()) if len(found.problems) == absent else ()
+        lost = tuple(self.lost()) if found.follows else ()
         if not lost:
             return (
                 replace(found, witnessed=witness.newest_in(found.hashes))

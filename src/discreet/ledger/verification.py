@@ -94,6 +94,8 @@ class Verification:
     """Heads that were seen before and are not in the chain: nothing is charged on it."""
     witnessed: int | None = None
     """The last entry whose head is in the folder that is shared (`DISCREET_WITNESS`)."""
+    follows: bool = True
+    """Whether there are entries, each of which follows from the ones before it."""
 
     @property
     def entries(self) -> int:
@@ -383,7 +385,8 @@ def verify(store: Store, head: str | None = None) -> Verification:
         # All rows are read before any is recomputed, so that nobody waits for the arithmetic.
         rows, damage, version = store.read(_read)
     except Damaged:
-        return Verification(False, BEFORE_THE_FIRST, (), (say("ledger.database_damaged"),))
+        problems = (say("ledger.database_damaged"),)
+        return Verification(False, BEFORE_THE_FIRST, (), problems, follows=False)
     return recomputed(rows, head, damage, version)
 
 
@@ -405,9 +408,11 @@ def recomputed(
     version: int | None = None,
 ) -> Verification:
     """Recompute a chain from its stored rows."""
-    fold = _Fold(expected=head, problems=list(damage))
+    fold = _Fold(expected=head)
     for row in rows:
         fold.row(row)
+    follows = bool(fold.count) and not fold.problems
+    fold.problems[:0] = damage
     if fold.count == 0:
         fold.problems.append(say("ledger.empty"))
     elif version is not None and fold.format != version:
@@ -420,4 +425,5 @@ def recomputed(
         hashes=tuple(fold.hashes),
         problems=tuple(fold.problems),
         since_head=fold.since_head,
+        follows=follows,
     )

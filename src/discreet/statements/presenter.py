@@ -28,7 +28,7 @@ from discreet.words import say
 if TYPE_CHECKING:
     from discreet.budgets import Choice
     from discreet.errors import DiscreetError
-    from discreet.ledger import Account, Amount, Standing
+    from discreet.ledger import Account, Amount, Entry, Standing
 
 Facts = list[tuple[str, str]]
 
@@ -103,6 +103,18 @@ def cost_text(cost: Amount | None, account: Account | None) -> str:
     limits = [*account.promises.values(), *filter(None, [account.cap])]
     left = [limit.minus(account.spent) for limit in limits]  # what fits in it is no more than it
     return spent_and_cap(cost, account.cap, [*account.promises.values(), *left])[0]
+
+
+def charged_as(entry: Entry) -> str:
+    """Return what was given to be charged, if it says more than the price; else nothing."""
+    parts, priced = entry.said["charge"], entry.cost
+    in_rho = priced is not None and priced.rho is not None
+    if not any(one.get("mechanism") or (one.get("rho") is not None) != in_rho for one in parts):
+        return ""
+    told = ({name: one.get(name) for name in ("epsilon", "delta", "rho")} for one in parts)
+    amounts = (amount_text(given, "up") for given in told)
+    named = (one.get("mechanism") for one in parts)
+    return "; ".join(", ".join(filter(None, both)) for both in zip(amounts, named, strict=True))
 
 
 def spends_text(said: Mapping[str, Any]) -> str:
