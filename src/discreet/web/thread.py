@@ -184,7 +184,7 @@ class Thread:
 
 def unit_keys(kind: object, name: object) -> dict[str, Any]:
     """Return the keys by which a promise names its unit: none for one person, or what is odd."""
-    said = {"unit": kind if kind != "person" else None, "unit_name": name or None}
+    said: dict[str, Any] = {"unit": kind if kind != "person" else None, "unit_name": name or None}
     keys = {key: value for key, value in said.items() if value is not None}
     try:
         Unit.of(str(keys.get("unit", "person")), keys.get("unit_name"))
