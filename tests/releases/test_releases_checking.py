@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -268,6 +272,61 @@ def test_init_lists_the_columns_of_a_file(
     assert "SECRET" not in written + out
     assert all(json.dumps(name) in written for name in names)
     assert yaml.safe_load(written)["source"] == "visits.csv"
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"person": "text", "cost": "number"},
+        {"Größe in cm": "number", "and": "text"},
+        {"person": "integer", "at": "moment", "group": "text"},
+        {"person": "integer", "name": "text"},
+        {"ok": "truth"},
+        {"person": "integer", "odd\n`name": "number"},
+        {"person": "text"},
+    ],
+)
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_examples_of_a_written_spec_are_of_columns_that_are_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    columns: dict[str, str],
+    suffix: str,
+) -> None:
+    """There was no example of `where`, `let` or `types`, and those of a template have others."""
+    monkeypatch.chdir(tmp_path)
+    values = {"text": ["a"], "number": [1.5], "integer": [1], "truth": [True]}
+    at = pa.array([0], pa.timestamp("us"))
+    table = pa.table({n: values.get(kind, at) for n, kind in columns.items()})
+    name = f"d.{suffix}"
+    pacsv.write_csv(table, name) if suffix == "csv" else pq.write_table(table, name)
+    assert _run(capsys, "init", "--from", name)[0] == 0
+    written = (tmp_path / "release.yaml").read_text()
+    said = {
+        key: re.search(rf"^# ({key}: .*)$", written, re.M) for key in ("source", "where", "let")
+    }
+    examples = {key: yaml.safe_load(found[1])[key] for key, found in said.items() if found}
+    assert ("source" in examples) == (suffix == "csv")
+    assert {"where", "let"} <= examples.keys()
+    spec = {
+        "account": "a",
+        "purpose": "p",
+        "source": name,
+        "protect": {"unit": "record"},
+        "budget": {"epsilon": 1.0},
+        "statistics": [{"count": "rows"}],
+        "ledger": "sqlite:///l.db",
+        "output": "out",
+    } | examples
+    discreet.preview(spec, folder=tmp_path)
+    code, _ = _run(capsys, "init", "plain.yaml")
+    plain = (tmp_path / "plain.yaml").read_text()
+    for key in ("source", "where", "let"):
+        plain = re.sub(rf"^{key}:.*\n", "", plain, flags=re.M)
+        plain = re.sub(rf"^# {key}: ", f"{key}: ", plain, flags=re.M)
+    (tmp_path / "plain.yaml").write_text(plain)
+    assert (code, _run(capsys, "check", "plain.yaml")[0]) == (0, 0)
 
 
 def test_init_proposes_how_a_file_is_written_and_who_is_in_it(

@@ -21,8 +21,8 @@ import discreet
 from discreet.cli import release as release_command
 from discreet.errors import BudgetExceeded, DataError, InputError, PolicyError
 from discreet.guarantees import PureDP
-from discreet.ledger import Amount, Ledger
-from discreet.ledger.plans import LostRelease, equal_part
+from discreet.ledger import Amount, Charge, Ledger, Part
+from discreet.ledger.plans import LostRelease, composed, equal_part
 from discreet.promises.keys import promise_in
 from discreet.releases import Preview, Release, Repeat, outputs, release
 
@@ -650,6 +650,27 @@ def test_next_alone_takes_the_only_plan_with_a_free_slot(
         ledger.register_plan("people", [PureDP(1.0)], PureDP(1.0), purpose=purpose, who="tester")
     with pytest.raises(InputError, match="several plans with free slots"):
         run(next_slot=True)
+
+
+def test_a_dry_run_of_a_slot_says_that_it_adds_nothing_to_what_is_used(
+    run: Callable[..., Any], ledger: Ledger
+) -> None:
+    """It said "With this release 100 % of it is used", though the plan had been charged."""
+    promise = promise_in({"posterior": 0.25, "unless_ratio": 3, "adjacency": "add-remove"})
+    terms: dict[str, Any] = {"unit": "person", "adjacency": "add-remove", "filter": "pure"}
+    ledger.open_account("paid", **terms, promise=promise, approver="tester", reason="test")
+    each = equal_part(ledger.account("paid"), 12)
+    parts = [Part(Charge(each), 12)]
+    total, *_ = composed(ledger.account("paid"), parts, None, None)
+    plan = ledger.register_plan("paid", parts, total, purpose="a year", who="tester")
+    ledger.next_slot(plan)
+    changes = {"account": "paid", "budget": {"epsilon": each.epsilon}}  # type: ignore[attr-defined]
+    look = run(changes=changes, next_slot=True, dry_run=True)
+    assert look.refused is None
+    (told,) = (note for note in look.notes if note.startswith("Promise: "))
+    assert "100 % of it is used, with slot 2 of 12 of plan" in told
+    assert "paid for: this adds nothing" in told
+    assert not any("With this release" in note for note in look.notes)
 
 
 @pytest.mark.parametrize("by_id", [False, True])

@@ -158,7 +158,7 @@ def test_a_table_says_its_limit_of_rows_and_what_is_not_drawn(
     many = [{"count": "rows", "by": ["town"], "keys": {"town": keys}}]
     made = discreet.release(spec | {"statistics": many}, folder=client.folder).to_dict()
     page = html.unescape(client.get(f"/release/made/{made['release_id']}").text)
-    assert "At most 1 row of each person counts." in page
+    assert "At most 1 row of one person counts." in page
     assert "Drawn are the first 40 of 45 cells." in page
     top, _, below = page.partition("Values with noise")
     assert "same spec, other file" in top

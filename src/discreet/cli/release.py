@@ -85,8 +85,34 @@ def _template_for(source: Source, file: Path, columns: list[dict[str, str]]) -> 
         said_unit = json.dumps(unit, ensure_ascii=False)
         text = text.replace("column: person_id", f"column: {said_unit}", 1)
     text = re.sub(r"^  (?=[^#\n]*\b(person_id|region|amount)\b)", "# ", text, flags=re.MULTILINE)
+    unit_last = sorted(columns, key=lambda one: one["name"] == unit)
+    for key, value in _examples({"path": path} | written, unit_last).items():
+        line = rf"(?<=^# {key}: ).*?(?=   #)" if value else rf"^# {key}: .*\n"
+        example = json.dumps(value, ensure_ascii=False) if value else ""
+        text = re.sub(line, lambda _, new=example: new, text, flags=re.MULTILINE)  # type: ignore[misc]
     text = text.replace("source: data.csv", f"source: {said}", 1)
     return text.replace("\nprotect:", f"\n{listed}\n\nprotect:", 1)
+
+
+_MADE = {"moment": "month({})", "text": "lower({})", "truth": "if({}, 'yes', 'no')"}
+
+
+def _examples(source: dict[str, Any], columns: list[dict[str, str]]) -> dict[str, Any]:
+    """Return examples of keys, made from columns that are there; nothing for those without one."""
+    from discreet.releases.formula import column_as_written
+
+    usable = [one for one in columns if column_as_written(one["name"]) and one["kind"] != "other"]
+    if not usable:
+        return dict.fromkeys(("source", "where", "let"))
+    used, *others = [one["name"] for one in (*usable, *(x for x in columns if x not in usable))]
+    first, kind = column_as_written(used), usable[0]["kind"]
+    made = next(name for name in ("group", "made", "made_too") if name not in (used, *others))
+    types = {used: "number"} | dict.fromkeys(others[:1], "text")
+    return {
+        "source": source | {"types": types} if kind == "untyped" else None,
+        "where": f"{first} is not null",
+        "let": {made: _MADE.get(kind, "bin({}, [0, 10, 100])").format(first)},
+    }
 
 
 @described("check")

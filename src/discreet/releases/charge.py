@@ -239,6 +239,7 @@ class Charging:
         notes, elsewhere = [text("charge.nothing_read")], self._elsewhere()
         notes += [] if elsewhere is None else [elsewhere]
         refused = after = paid = slot = None
+        place: dict[str, Any] = {}
         repeated = False
         account = self.ledger.found(self.spec.account)
         if account is None:
@@ -267,7 +268,7 @@ class Charging:
             if made is not None:
                 _check_kept(self.spec, self.ledger, str(self.key), str(made.release_id))
             notes += [] if paid is None else [paid]
-            notes += self._on_promises(promises)
+            notes += self._on_promises(promises, place)
             _refuse_unconfirmed(again, True if callable(confirm) else confirm)
         except DiscreetError as refusal:
             refused = refusal
@@ -337,13 +338,19 @@ class Charging:
         cost, new = account.cost(self.charges), register(self.promise, account)
         return (Standing(new, new.promise(account).sentence(), cost, cost, recorded=False),)
 
-    def _on_promises(self, promises: Iterable[Standing]) -> list[str]:
-        """Say in words how much of each promise this takes, and how many more like it fit."""
+    def _on_promises(
+        self, promises: Iterable[Standing], slot: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Say in words how much of each promise this takes, and how many more like it fit.
+
+        A `slot` of a plan was paid for with the plan.
+        """
         found = []
         for one in promises:
             share, again = one.used, one.fits_again
-            name = "charge.promise_used" if again is None else "charge.promise_used_and_left"
-            found.append(text(name, sentence=one.sentence, share=share, again=again))
+            how = "_and_left" if again is not None else "_slot" if slot else ""
+            told = {"sentence": one.sentence, "share": share, "again": again}
+            found.append(text(f"charge.promise_used{how}", **told, **(slot or {})))
             if again == 0 and self._releases is None:
                 room = one.room if one.fits_alone else None
                 why = "used_up" if one.used_up else "no_other" if room is None else "no_room"

@@ -503,6 +503,16 @@ def kind_declared(declared: str) -> Column:
     return {str(one): kind for one, kind in KINDS.items()}.get(declared, "moment")
 
 
+def column_as_written(name: str) -> str:
+    """Return a column as a formula names it; nothing for one that no formula can name.
+
+    >>> column_as_written("cost"), column_as_written("Größe in cm"), column_as_written("and")
+    ('cost', '`Größe in cm`', '`and`')
+    """
+    plain = re.fullmatch(r"[^\W\d]\w*", name) and name.lower() not in _WORDS
+    return name if plain else "" if "`" in name else f"`{name}`"
+
+
 def columns_in(term: Term) -> Iterator[str]:
     """Yield the columns that a formula names."""
     if term.op == "column":

@@ -322,7 +322,8 @@ def unprotected(statement: Statement) -> str:
     """Return what the promise does not cover, as items of a list."""
     unit, more = statement.facts["unit"], statement.stored.unpromised
     promises = promises_in(statement.facts["promises"], unit["adjacency"])
-    open_to = not_protected("public", unit["unit"], promises=promises, unpromised=more)
+    kind, name = unit["unit"], str(unit["subject"])
+    open_to = not_protected("public", kind, name=name, promises=promises, unpromised=more)
     return "".join(
         f"<li><strong>{escape(name)}.</strong> {escape(text)}</li>" for name, text in open_to
     )

@@ -30,6 +30,7 @@ from discreet.composition import loss_of
 from discreet.errors import InputError
 from discreet.frames import JsonReady, html_table
 from discreet.guarantees import Adjacency, Guarantee, PureDP
+from discreet.promises.unit import PERSON, Unit
 from discreet.reports.verifier import NEARLY
 from discreet.rounding import FIGURES, number, percent
 from discreet.statements.tables import (
@@ -289,11 +290,13 @@ def not_protected(
     audience: Audience = "public",
     unit: str = "person",
     *,
+    name: str | None = None,
     promises: Sequence[Promise] | None = None,
     unpromised: bool = False,
 ) -> tuple[tuple[str, str], ...]:
     """Return what the promise does not cover, as (name, sentence), the most asked-for first.
 
+    `unit` is the kind of unit, and `name` what sentences call it.
     `promises` are those in force, if it is about an account: where none of them limits what is
     learned of being in the data, or of values (`Promise.membership_open`, `values_open`), that is
     said. `unpromised` says that the same data
@@ -314,9 +317,12 @@ def not_protected(
         )
         for topic in topics
     ]
-    if unit in texts.names("reports.not_protected.other_units"):
-        name = texts.say("reports.not_protected.other_units.name")
-        found.append((name, texts.say(f"reports.not_protected.other_units.{unit}")))
+    others = "reports.not_protected.other_units"
+    whole = unit == "household" or (unit == "person" and name not in (None, str(PERSON)))
+    told = "named" if whole else unit
+    if told in texts.names(others):
+        said_of = texts.say(f"{others}.{told}", unit=name or str(Unit.of(unit)))
+        found.append((texts.say(f"{others}.name"), said_of))
     return tuple(found)
 
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 from discreet.beliefs import bounds
 from discreet.beliefs.belief import Assumptions, assumptions_for
@@ -218,14 +218,13 @@ def _by_rounding(watched: _Watched, each: Part, passed: int) -> str | None:
     Budgets that are spent are shown rounded up, so what is typed from there may be too much.
     """
     for name, sign in (("epsilon", "ε"), ("rho", "ρ")):
-        own: Any = each
-        given = getattr(own, name, 0.0) if isinstance(own, Guarantee) else 0.0
+        given = getattr(each, name, 0.0) if isinstance(each, (PureDP, ApproxDP, ZCDP)) else 0.0
         if not given or float(told := number(given, "up", FIGURES).replace(",", "")) != given:
             continue
         unit = Decimal(10) ** (Decimal(told).adjusted() - FIGURES + 1)
         less = float(Decimal(told) - unit)
-        spends: dict[str, Any] = {name: less}
-        parts = replace(watched.parts, parts=((replace(own, **spends), 1),))
+        spends: Any = replace(cast("Any", each), **{name: less})
+        parts = replace(watched.parts, parts=((spends, 1),))
         if replace(watched, parts=parts, _seen={}).keeps(passed):
             shown = number(less, "down", FIGURES)
             return say("series.rounded", sign=sign, given=told, less=shown, releases=passed)

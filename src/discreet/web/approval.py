@@ -53,7 +53,12 @@ def _of_promise(text: str) -> dict[str, Any]:
         "facts": assumption_rows(choice.assumptions.to_dict()),
         "names": after.get("names"),
         "rows": after.get("rows"),
-        "open_to": not_protected("public", choice.promise.unit.kind, promises=[choice.promise]),
+        "open_to": not_protected(
+            "public",
+            choice.promise.unit.kind,
+            name=choice.promise.unit.name,
+            promises=[choice.promise],
+        ),
         "source": text,
     }
 
@@ -85,7 +90,7 @@ def _of_spec(request: Request, text: str, file: str) -> dict[str, Any]:
         ],
         "names": after.get("names"),
         "rows": after.get("rows"),
-        "open_to": not_protected("public", spec.protect.unit),
+        "open_to": not_protected("public", spec.unit.kind, name=spec.unit.name),
         "source": f"spec {spec.hash}",
         "refused": found.outlook.refused,  # then there are no lines to sign
     }

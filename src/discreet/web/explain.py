@@ -99,6 +99,7 @@ class PromiseForm(Form):
         said: dict[str, Any] = {}
         if keys.get("confidence"):
             said["confidence"] = percentage(keys["confidence"])
+        said |= {"unit": thread.whom} if thread.whom else {}
         if not all(math.isfinite(amount) for amount in budget.values()):
             return {}
         if budget:
@@ -305,7 +306,7 @@ def told(state: PromiseForm, belief: Belief, audience: Any) -> Told:
         learned=sentence(belief, audience),
         promise=guarantee_text(state.guarantee(), audience, state.unit),
         always=pure_against_approximate(belief, audience),
-        not_protected=list(not_protected(audience, "person" if person else "record")),
+        not_protected=list(not_protected(audience, "person" if person else "partition")),
     )
 
 

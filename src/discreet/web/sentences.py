@@ -49,7 +49,7 @@ from discreet.web.forms import (
     percentage,
     share,
 )
-from discreet.web.thread import Thread
+from discreet.web.thread import Thread, named_unit
 from discreet.words import catalogue, say
 
 MOST = 4
@@ -89,6 +89,7 @@ _OWN = {"every_output", "confidence", "sided"}  # these have fields with a meani
 MORE: dict[str, Any] = {
     **{name: kind for name, kind in (SURETY | DEPENDENCE).items() if name not in _OWN},
     **dict.fromkeys(sorted(public_shares.KEYS - {"basis"}), Mapping),
+    **dict.fromkeys(("unit", "unit_name"), str),
 }
 
 
@@ -148,10 +149,12 @@ class Condition:
         if self.after <= before:
             raise InputError("web.sentence.nothing_to_learn", after=self.after, before=before)
 
-    def pieces(self, suffix: str = "") -> Iterator[str | Blank]:
-        """Yield the sentence as texts and blanks."""
+    def pieces(self, suffix: str = "", whom: str = "") -> Iterator[str | Blank]:
+        """Yield the sentence as texts and blanks; `whom` it is about, if that has a name."""
         worry = "in" if self.kind == "epsilon" else self.worry
         sentence = str(catalogue().entry(f"web.sentence.{self.kind}.{worry}"))
+        named = (whom or say("web.sentence.anyone")).replace("{", "{{").replace("}", "}}")
+        sentence = sentence.replace("{unit}", named)
         parts = [(text, name) for text, name, _, _ in Formatter().parse(sentence)]
         glued = ""
         for (text, name), following in zip(parts, [*parts[1:], ("", None)], strict=True):
@@ -168,9 +171,9 @@ class Condition:
         label = say(f"web.field.{name}")
         return Blank(f"{name}{suffix}", text, label, isinstance(_BLANKS[name], Text), glued)
 
-    def sentence(self) -> str:
+    def sentence(self, whom: str = "") -> str:
         """Return the sentence with its blanks filled in."""
-        pieces = self.pieces()
+        pieces = self.pieces(whom=whom)
         return "".join(one if isinstance(one, str) else one.value + one.after for one in pieces)
 
     def to_query(self, suffix: str = "") -> dict[str, Any]:
@@ -188,6 +191,11 @@ class Asked:
     confidence: float = 0.99
     sided: str = "two"
     more: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def whom(self) -> str:
+        """What the unit is called, where it is no person or has a name; else nothing."""
+        return named_unit(dict(self.more))
 
     def to_mapping(self) -> dict[str, Any]:
         """Return a tolerance file's mapping: all conditions, and the promise."""
@@ -283,6 +291,7 @@ _RULES: dict[Any, Rule] = {
     int: Number(low=1, whole=True, optional=True),
     float: Number(above=0, optional=True),
     Mapping: Value(),
+    str: Text(80),
 }
 
 

@@ -68,6 +68,8 @@ class SeriesForm(Form):
     delta: Annotated[float | None, Number(above=0, below=1, optional=True)] = None
     keeps: Annotated[str, Text(4_000)] = ""
     """A promise that the budgets keep in place of the limit."""
+    unit_name: Annotated[str, Text(80)] = ""
+    """What is protected, where it is no person or has a name."""
 
     @classmethod
     def begun(cls, thread: Thread) -> dict[str, Any]:
@@ -77,13 +79,15 @@ class SeriesForm(Form):
         """
         keys, budget = thread.keys(), thread.budget()
         said: dict[str, Any] = {}
-        what = keys.keys() - {"every_output", "confidence", "sided", "delta"}
+        beside = {"every_output", "confidence", "sided", "delta", "unit", "unit_name"}
+        what = keys.keys() - beside
         if what == {"posterior", "p", "about"} and keys["about"] == "membership":
             said = {"before": percentage(keys["p"]), "limit": percentage(keys["posterior"])}
         elif what == {"difference", "about"} and keys["about"] == "membership":
             said = {"about": "difference", "limit": percentage(keys["difference"])}
         elif keys:
             said = {"keeps": thread.promise}
+        said |= {"unit_name": thread.whom} if thread.whom else {}
         if keys.get("confidence"):
             said["confidence"] = percentage(keys["confidence"])
         each = shown_down(min(budget["epsilon"], 1e3) / 12) if budget.get("epsilon") else None
@@ -136,12 +140,12 @@ class SeriesForm(Form):
 
     def promise_keys(self) -> dict[str, Any]:
         """Return what is to be kept over the series, as the keys of a promise."""
+        whom = {"unit_name": self.unit_name or None}
         if self.about == "posterior":
             prior = "q" if self.local else "prior"
-            return {"posterior": share(self.limit), prior: share(self.before)}
-        return _given(
-            {"difference": share(self.limit), "about": None if self.local else "membership"}
-        )
+            return _given({"posterior": share(self.limit), prior: share(self.before), **whom})
+        about = None if self.local else "membership"
+        return _given({"difference": share(self.limit), "about": about, **whom})
 
     def plan_flags(self) -> dict[str, Any]:
         """Return the flags of `discreet plan` that ask for the budget of each release."""
@@ -392,7 +396,8 @@ def _passed(found: Horizon, per_year: int) -> tuple[str, str]:
 
 def _sentence(state: SeriesForm, found: Horizon) -> str:
     """Return what is kept, until when, for whom, and how surely."""
-    who = say(f"web.series.{'answers_known' if state.local else 'others_known'}")
+    one = state.unit_name or say("subject.person")
+    who = say(f"web.series.{'answers_known' if state.local else 'others_known'}", unit=one)
     who = say(f"web.series.who_{state.about}", who=who, before=state.before)
     kept = say(f"web.series.kept_{state.about}", limit=state.limit)
     if found.releases is None:

@@ -21,6 +21,7 @@ from discreet.errors import DiscreetError, InputError
 from discreet.guarantees import stated
 from discreet.promises import Promise, promise_in
 from discreet.promises.keys import files_in
+from discreet.promises.unit import Unit
 from discreet.reading import yaml_values
 from discreet.statements.presenter import amount_text, budget_text
 from discreet.words import say
@@ -121,6 +122,8 @@ class Thread:
         adjacency = protect.get("adjacency") if isinstance(protect, Mapping) else None
         if key == "tolerance" and adjacency not in (None, "add-remove"):
             said = {**said, "adjacency": adjacency}  # it decides what the promise allows
+        if key == "tolerance" and isinstance(protect, Mapping):
+            said = {**said, **unit_keys(protect.get("unit"), protect.get("name"))}
         promise = cls.saying("", "", **{key: said}).promise
         return replace(found, promise=promise if _words(promise) is not None else "")
 
@@ -131,7 +134,8 @@ class Thread:
         if first is None:
             return cls(ledger=name, account=account.name)
         keys = first.registered.promise(account).to_mapping(of_whom=False)
-        return cls.saying(name, account.name, tolerance=keys)
+        of_whom = unit_keys(account.unit, account.unit_name)
+        return cls.saying(name, account.name, tolerance=keys | of_whom)
 
     def over(self, releases: object) -> Thread:
         """Return the same promise, kept over so many releases; of an odd number, nothing."""
@@ -145,6 +149,11 @@ class Thread:
     def keys(self) -> dict[str, Any]:
         """Return the keys of its promise; nothing for a budget."""
         return dict(promise_of(self.promise).get("tolerance", {}))
+
+    @property
+    def whom(self) -> str:
+        """What its promise calls the unit, where it is no person or has a name; else nothing."""
+        return named_unit(self.keys())
 
     def budget(self) -> dict[str, Any]:
         """Return the budget that its promise comes to, or that it is: ε, and δ if there is one.
@@ -171,6 +180,23 @@ class Thread:
         except DiscreetError:
             return {}
         return {"rho": most["rho"]}
+
+
+def unit_keys(kind: object, name: object) -> dict[str, Any]:
+    """Return the keys by which a promise names its unit: none for one person, or what is odd."""
+    said: dict[str, Any] = {"unit": kind if kind != "person" else None, "unit_name": name or None}
+    keys = {key: value for key, value in said.items() if value is not None}
+    try:
+        Unit.of(str(keys.get("unit", "person")), keys.get("unit_name"))
+    except DiscreetError:  # a draft need not be valid
+        return {}
+    return keys
+
+
+def named_unit(keys: Mapping[str, Any]) -> str:
+    """Return what the unit of a promise is called; nothing for one person, and for an odd one."""
+    said = unit_keys(keys.get("unit") or "person", keys.get("unit_name"))
+    return str(Unit.of(said.get("unit", "person"), said.get("unit_name"))) if said else ""
 
 
 def _epsilon(keys: Mapping[str, Any]) -> float | None:

@@ -325,7 +325,7 @@ def answer(
     thread = Thread.saying(tolerance=mapping)
     return Answer(
         fields=asked.fields(),
-        sentences=[condition.sentence() for condition in asked.conditions],
+        sentences=[condition.sentence(asked.whom) for condition in asked.conditions],
         epsilon=choice.epsilon if math.isfinite(choice.epsilon) else None,
         shown=shown,
         rounded=say(

@@ -47,7 +47,7 @@ from discreet.web.forms import (
     refused,
     share,
 )
-from discreet.web.thread import Thread, promise_of
+from discreet.web.thread import Thread, named_unit, promise_of
 from discreet.words import say
 
 if TYPE_CHECKING:
@@ -56,9 +56,10 @@ if TYPE_CHECKING:
 Fields = dict[str, str]
 Values = dict[str, Any]
 
-_TEXTS = ("account", "purpose", "source", "mechanism", "nulls", "ledger", "output")
+_TEXTS = ("account", "purpose", "source", "where", "mechanism", "nulls", "ledger", "output")
 _TOP = (
-    "account", "purpose", "source", "protect", "tolerance", "budget", "series", "statistics",
+    "account", "purpose", "source", "where", "let",
+    "protect", "tolerance", "budget", "series", "statistics",
     "columns", "keys", "impossible", "n_synthetic", "copies", "n",
     "cut", "mechanism", "nulls", "interval", "ledger", "output",
 )  # fmt: skip
@@ -159,6 +160,7 @@ _PARTS: dict[str, type[Form]] = {
     "protect": _part(
         "Protect",
         unit=Text(),
+        name=Text(),
         column=Items("names"),
         adjacency=Text(),
         rows=_COUNT,
@@ -641,7 +643,9 @@ def start(
     if not (said or synthetic):
         said = dict(_FIRST)
     tolerance = dict(said.get("tolerance") or {})
-    adjacency = tolerance.pop("adjacency", "add-remove")  # a spec says it where it says who
+    # A spec says these where it says who.
+    adjacency = tolerance.pop("adjacency", "add-remove")
+    whom = {"unit": tolerance.pop("unit", "person"), "name": tolerance.pop("unit_name", None)}
     if tolerance:
         said["tolerance"] = tolerance
     asked: dict[str, Any] = {
@@ -655,7 +659,7 @@ def start(
         asked = {"columns": [], "n_synthetic": 100}
     return {
         "source": source,
-        "protect": {"unit": "person"}
+        "protect": {key: value for key, value in whom.items() if value}
         | ({"column": unit} if unit else {})
         | {"adjacency": adjacency},
         **said,
@@ -690,7 +694,9 @@ def missing(
         needed |= {name: values.get(name) for name in ("columns", "n_synthetic")}
     else:
         needed["statistics"] = values.get("statistics")
-    found = [say(f"web.missing.{name}") for name, there in needed.items() if not there]
+    one = named_unit({"unit": unit.get("unit"), "unit_name": unit.get("name")})
+    one = one or say("web.sentence.anyone")
+    found = [say(f"web.missing.{name}", unit=one) for name, there in needed.items() if not there]
     entries, known = values.get("statistics"), keys_said(values)
     derives = any(values.get(name) for name in ("let", "per_unit", "join"))
     there = frozenset[str]() if derives else frozenset(columns)
