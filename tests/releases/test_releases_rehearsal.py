@@ -20,7 +20,7 @@ import discreet
 from discreet.cli import main
 from discreet.errors import InputError, PolicyError
 from discreet.ledger import Ledger
-from discreet.releases import checking
+from discreet.releases import adding_up, checking
 from discreet.releases.checking import _best
 from discreet.releases.drawing import draw, measures_of
 from discreet.releases.engines import opened
@@ -591,3 +591,29 @@ def test_a_rehearsal_says_what_pays_for_its_noise(
         main([*words, "--set", "series=null", "--json"])
     told = json.loads(capsys.readouterr().out)
     assert (told["spent"], told["releases"]) == ({"epsilon": 1.2, "delta": None, "rho": None}, None)
+
+
+def test_what_holds_for_every_draw_is_computed_once_and_progress_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The reach of errors of shares was found anew for each simulated release: minutes a limit."""
+    found: Counter[Any] = Counter()
+    real = adding_up.Design.part_of
+
+    def part_of(self: Any, margin: Any, whole: Any, noise: Any, confidence: float) -> Any:
+        found[margin, whole, tuple(noise.items()), confidence] += 1
+        return real(self, margin, whole, noise, confidence)
+
+    monkeypatch.setattr(adding_up.Design, "part_of", part_of)
+    twin = TWIN.append_column("g", [["ab"[i % 2] for i in PEOPLE]])
+    table = {"count": "rows", "margins": [["g"], []], "keys": {"g": ["a", "b"]}, "name": "t"}
+    told: list[tuple[str, int, int]] = []
+    discreet.rehearse(
+        _spec(table, {"share": {"of": "t", "among": []}, "name": "s"}),
+        twin,
+        limits=[1, 2],
+        progress=lambda *step: told.append(step),
+    )
+    assert max(found.values()) <= 10  # once a plan, and there are no more with the same noise
+    assert [(place, of) for _, place, of in told] == [(0, 2), (1, 2)]
+    assert "rows: 2" in told[1][0]

@@ -343,7 +343,9 @@ def rehearse(
 
     draw = charted(png, "rehearsal_chart")
     how: dict[str, Any] = {"limits": limit, "repeats": repeats, "keys_from": keys_from}
+    how["progress"] = progress if sys.stderr.isatty() else None
     found = rehearse(file, twin, **how, changes=changes_in(set_))
+    progress.over("")
     draw(found)
     shown = []
     for row in found.rows:

@@ -87,6 +87,7 @@ from discreet.releases.statistics.quantile import Quantile
 from discreet.releases.statistics.quantiles import Ranked
 from discreet.releases.statistics.values import Answer, Noisy, Result, decimal
 from discreet.releases.tables import RESERVED
+from discreet.words import say
 
 _NAMES = re.compile(
     r"(.*[_ -])?(id|person|patient|user|customer|client|resident|pupil|student|employee|member"
@@ -349,12 +350,13 @@ def rehearse(
     folder: str | Path | None = None,
     keys_from: str | Path | None = None,
     changes: Mapping[str, Any] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Rehearsal:
     """Make the release on a twin with different limits of rows, and compare bias with noise.
 
     `twin` is a file, or data as for `release(data=…)`: public or invented, never the protected
     ones. Nothing is charged or stored, and no ledger is needed. `changes` set keys of the spec, as
-    in `release`.
+    in `release`. `progress` is told before each limit: (what, tried, limits).
     """
     asked = load(spec, folder=folder, keys_from=keys_from, changes=changes)
     require_own(asked)
@@ -376,7 +378,7 @@ def rehearse(
         truth = _exact(freed, engine)
         empty = tuple(_in_no_row(plan_of(freed, engine.columns), engine, truth))
         missing = tuple(_in_every_row_missing(asked, engine))
-        trial = _Trial(engine, truth, tuple(tried), repeats, empty)
+        trial = _Trial(engine, truth, tuple(tried), repeats, empty, progress)
         rows, same = trial.of_limits(asked)
         while limits is None and (larger := trial.next_of(rows)):
             trial = replace(trial, limits=tuple(sorted((*trial.limits, larger))))
@@ -412,6 +414,7 @@ class _Trial:
     repeats: int
     empty: tuple[str, ...]
     """The statistics to which no row adds: they tell nothing of limits."""
+    progress: Callable[[str, int, int], None] | None = None
     known: dict[Any, list[dict[str, Any]]] = field(default_factory=dict)
     """What was found, by what bounds the rows: limits of `groups` may share it."""
     figures: dict[Any, dict[str, Any]] = field(default_factory=dict)
@@ -424,7 +427,11 @@ class _Trial:
         # Of limits that do the same, the spec's own is tried, or else the smallest.
         found = alike(plans, sorted(self.limits, key=lambda limit: limit != own))
         tried = sorted(first for first, *_ in found)
-        rows = [row | {"limit": n} for n in tried for row in self._tried(spec, plans[n], n)]
+        rows: list[dict[str, Any]] = []
+        for place, n in enumerate(tried):
+            if self.progress is not None:
+                self.progress(say("releases.rehearse.trying", limit=n), place, len(tried))
+            rows += [row | {"limit": n} for row in self._tried(spec, plans[n], n)]
         return rows, {first: others for first, *others in found if others}
 
     def next_of(self, rows: Sequence[Mapping[str, Any]]) -> int | None:

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import combinations, pairwise, product
@@ -705,9 +705,7 @@ class Margins(Added):
         names, found = [], []
         for margin in self.parts_of(among) or ():
             at = design.inside(whole, margin)
-            joint = None
-            if not design.tree.levels:
-                joint = known.design.part_of(margin, whole, known.noise, interval)
+            joint = None if design.tree.levels else known.part_of(margin, whole, interval)
             own, other = (self._widths(known.errors[m], m, each) for m in (margin, whole))
             for place, value in enumerate(values[margin][: given.most]):
                 apart = Reach(np.zeros(1), own[place : place + 1], float(other[at[place]]))
@@ -780,6 +778,14 @@ class Known:
     noise: Mapping[Margin, Spread]
     errors: Mapping[Margin, Errors]
     digits: int
+    _parts: dict[tuple[Margin, Margin, float], Reach] = field(default_factory=dict, compare=False)
+
+    def part_of(self, margin: Margin, whole: Margin, confidence: float) -> Reach:
+        """Return what the errors of cells and of the cells they lie in stay within, found once."""
+        asked = (margin, whole, confidence)
+        if asked not in self._parts:
+            self._parts[asked] = self.design.part_of(margin, whole, self.noise, confidence)
+        return self._parts[asked]
 
 
 def _only(parent: str | dict[str, str]) -> str:
