@@ -1840,6 +1840,7 @@ class Chain:
 APPROVAL = (
     "entry", "at", "kind", "approver", "reason", "cap", "promise_id", "which", "add"
 )  # fmt: skip
+NO_APPROVER = "came with a release or a plan, and nobody is recorded as its approver"
 
 
 def approvals_of(account: Account) -> list[dict[str, Any]]:
@@ -1849,8 +1850,24 @@ def approvals_of(account: Account) -> list[dict[str, Any]]:
     return [{name: row[name] for name in APPROVAL if name in row} for row in told]
 
 
-def approved_in(text: str, approvals: list[dict[str, Any]], written: Callable[[str], str]) -> bool:
-    """Whether a text tells when and why an account was opened, and every raise of its cap."""
+def approved_promises(statement: dict[str, Any]) -> list[bool]:
+    """Of each promise that stands first, whether it was approved with the account."""
+    rows = [row for row in statement["spending"]["approvals"] if row["kind"] == "promise"]
+    named = {(row["promise_id"], row["at"]) for row in rows}
+    own = [one for one in statement["promises"] if one.get("covers", not one["withdrawn"])]
+    return [(one["id"], one["at"]) in named for one in own]
+
+
+def approved_in(
+    text: str,
+    approvals: list[dict[str, Any]],
+    promises: list[bool],
+    written: Callable[[str], str],
+) -> bool:
+    """Whether a text tells when and why an account was opened, and every raise of its cap.
+
+    Then of which `promises`, not approved with the account, nobody is recorded as the approver.
+    """
     said, adds = [], []
     for row in approvals:
         day = row["at"][:10]
@@ -1862,6 +1879,9 @@ def approved_in(text: str, approvals: list[dict[str, Any]], written: Callable[[s
             raised = re.escape(f" on {day} by {by}: {reason}")
             said.append(rf"{which} raised by ([εδρ =.,\de-]+){raised}")
             adds.append(row["add"])
+    for place, good in enumerate(promises, 1):
+        which = "the promise" if len(promises) == 1 else f"promise {place} of {len(promises)}"
+        said += [] if good else [f"{which} {NO_APPROVER}"]
     found = re.fullmatch("; ".join(said), text)
     return found is not None and all(map(same_figures, found.groups(), adds))
 
@@ -2304,8 +2324,9 @@ def check_first_page(
         right = facts[1][1].startswith("δ = 0: ") == (guarantee["kind"] == "pure")
     yield right, "the facts on the first page of report.html are those of the statement"
     who, approvals = spending["approved_by"] or "–", spending["approvals"]
+    promises = approved_promises(statement)
     named = "Account" if spending["cap"].get("unbounded") else "Cap"
-    named = "Promise and cap" if any(row["kind"] == "promise" for row in approvals) else named
+    named = "Promise and cap" if any(promises) else named
     written = re.findall(r"^- \*\*Approved by\*\*: (.*)$", text_of(folder / "statement.md"), re.M)
     lines = [plain(one) for one in re.findall(r'</dl><p class="meta">(.*?)</p>', text, re.DOTALL)]
     for name, found, first in (
@@ -2314,7 +2335,7 @@ def check_first_page(
     ):
         good = len(found) == 1 and found[0].startswith(first)
         told = found[0].removeprefix(first) if good else ""
-        good = good and approved_in(told, approvals, flat if name in PAGES else str)
+        good = good and approved_in(told, approvals, promises, flat if name in PAGES else str)
         yield good, f"{name} tells who approved the account, and raises of its cap"
     if release is not None and release.get("table"):
         odd = odd_numbers(text, release["table"])
