@@ -521,7 +521,7 @@ def test_a_witness_agrees_with_an_honest_report_and_finds_a_ledger_turned_back(
     lacks = f"The ledger lacks entries of this report, the first of them entry {first}. It was "
     assert answer["verdict"].startswith(lacks)
     assert "vouches for this report's entries. Within this folder" in answer["verdict"]
-    assert "holds other reports of the same" in "".join(answer["problems"])
+    assert verifier.NOT_HELD in "".join(answer["problems"])
     assert answer["next"] == verifier.KEEP_IT
     answer = verifier.examined(honest, ledger.head, rows).answer()
     assert answer["verdict"].startswith("Do not rely on this folder: its entries from")

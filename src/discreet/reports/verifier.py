@@ -109,6 +109,7 @@ ASK_AGAIN = (
     "Ask whoever published it for the folder again, and for the head that was printed with the "
     "report; then check it with --head HASH."
 )
+ASK_HELD = "Ask whoever published it for the folder whose manifest the ledger holds."
 LEDGER, WITNESS, EARLIER = "the ledger", "the witness", "the earlier report"  # to compare with
 TURNED_BACK = "was restored from an older copy, or its end was cut off, or it was written anew"
 OR_MADE_UP = "; or the entries in this folder were made up"
@@ -140,6 +141,7 @@ ASK_LEDGER = (
     "what only the ledger can show is marked ?."
 )
 RECORDED = "the ledger holds the hash of this manifest"
+NOT_HELD = "the ledger holds the hash of another manifest of the same, and not of this one"
 UNCHECKED = " The wording was not checked."
 MISSING = " Charges may be missing: the ledger was restored from an older copy."
 ASK_NEW = "Ask for a report that is made now: this one ends before what is named here."
@@ -1461,7 +1463,10 @@ def check_files(statement: dict[str, Any], release: dict[str, Any], folder: Path
             has, should = cells if name == "table.csv" else cells[::-1]
             what += f"{BUT_NOT}“{place}: {has}”, where {RELEASED}/{other} has “{should}”"
         yield Finding(name in true, what, among=(STATEMENT, f"{RELEASED}/{name}"))
-    yield together.hexdigest() == hashes["output"], "all released files together"
+    altered = [f"{RELEASED}/{name}" for name in FILES if name not in true]
+    same = together.hexdigest() == hashes["output"]
+    among = (STATEMENT, *(altered or [STORED]))
+    yield Finding(same, "all released files together", among=among)
 
 
 def first_apart(folder: Path, table: Any) -> tuple[str, str, str] | None:
@@ -2038,8 +2043,7 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
     if sha256(text_of(folder / MANIFEST).encode()) in reports:
         yield True, RECORDED
     elif reports:
-        what = "the ledger holds other reports of the same, and not this one"
-        yield Finding(False, what, among=(MANIFEST,) if same else (MANIFEST, LEDGER))
+        yield Finding(False, NOT_HELD, among=(MANIFEST,) if same else (MANIFEST, LEDGER))
     else:
         yield None, "the ledger holds no report of the same: nobody recorded this manifest"
 
@@ -2345,14 +2349,22 @@ def check_first_page(
     right = right and told.startswith(statement["unit"]["subject"])
     variant = (html.unescape(facts[-1][0]), facts[-1][1]) if facts else ()
     right = right and variant == (guarantee["variant"], statement["unit"]["adjacency"])
-    cap = spending["cap"]
-    for (shown, _), amounts in zip(facts[1:-1], wanted, strict=False):
-        left = cap if amounts is spending["remaining"] else None
-        right = right and same_figures(shown, amounts, left)
-    right = right and same_figures(facts[-2][1], cap)
+    cap, odd = spending["cap"], list[tuple[str, dict[str, Any]]]()
+    if right:
+        for (shown, _), amounts in zip(facts[1:-1], wanted, strict=True):
+            left = cap if amounts is spending["remaining"] else None
+            odd += [] if same_figures(shown, amounts, left) else [(shown, amounts)]
+        odd += [] if same_figures(facts[-2][1], cap) else [(facts[-2][1], cap)]
     if right and release is None:
         right = facts[1][1].startswith("δ = 0: ") == (guarantee["kind"] == "pure")
-    yield right, "the facts on the first page of report.html are those of the statement"
+    what = "the facts on the first page of report.html are those of the statement"
+    for shown, amounts in odd[:1]:
+        signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+        told = [f"{signs[name]} = {amounts[name]:.6g}" for name in signs if amounts.get(name)]
+        what += (
+            f"{BUT_NOT}“{html.unescape(shown)}”, where {STATEMENT} has {', '.join(told) or 'none'}"
+        )
+    yield right and not odd, what
     who, approvals = spending["approved_by"] or "–", spending["approvals"]
     promises = approved_promises(statement)
     named = "Account" if spending["cap"].get("unbounded") else "Cap"
@@ -3908,6 +3920,11 @@ def verdict_of(
         where = f"{lost}{why}" if lost else " is not in this folder"
         what = f"{broken} head that was given{where}; else {agrees} agrees.{left}"
         return what, ASK_LOST if lost else ASK_NEWER
+    if problems == [NOT_HELD]:
+        what = (
+            f"Do not rely on this folder: {NOT_HELD}. A file was changed, and manifest.json made to"
+        )
+        return f"{what} fit, or the folder was made again and not recorded.", ASK_HELD
     if problems:
         count = "1 check does" if len(problems) == 1 else f"{len(problems)} checks do"
         return f"Do not rely on this folder: {count} not agree.{disagreeing(among)}", ASK_AGAIN
