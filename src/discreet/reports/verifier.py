@@ -141,7 +141,7 @@ ASK_LEDGER = (
     "what only the ledger can show is marked ?."
 )
 RECORDED = "the ledger holds the hash of this manifest"
-NOT_HELD = "the ledger holds the hash of another manifest of the same, and not of this one"
+NOT_HELD = "the ledger holds the hash of another manifest of the same, and not this one"
 UNCHECKED = " The wording was not checked."
 MISSING = " Charges may be missing: the ledger was restored from an older copy."
 ASK_NEW = "Ask for a report that is made now: this one ends before what is named here."
@@ -2349,22 +2349,21 @@ def check_first_page(
     right = right and told.startswith(statement["unit"]["subject"])
     variant = (html.unescape(facts[-1][0]), facts[-1][1]) if facts else ()
     right = right and variant == (guarantee["variant"], statement["unit"]["adjacency"])
-    cap, odd = spending["cap"], list[tuple[str, dict[str, Any]]]()
+    cap, altered = spending["cap"], list[tuple[str, dict[str, Any]]]()
     if right:
         for (shown, _), amounts in zip(facts[1:-1], wanted, strict=True):
             left = cap if amounts is spending["remaining"] else None
-            odd += [] if same_figures(shown, amounts, left) else [(shown, amounts)]
-        odd += [] if same_figures(facts[-2][1], cap) else [(facts[-2][1], cap)]
+            altered += [] if same_figures(shown, amounts, left) else [(shown, amounts)]
+        altered += [] if same_figures(facts[-2][1], cap) else [(facts[-2][1], cap)]
     if right and release is None:
         right = facts[1][1].startswith("δ = 0: ") == (guarantee["kind"] == "pure")
     what = "the facts on the first page of report.html are those of the statement"
-    for shown, amounts in odd[:1]:
+    for shown, amounts in altered[:1]:
         signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
-        told = [f"{signs[name]} = {amounts[name]:.6g}" for name in signs if amounts.get(name)]
-        what += (
-            f"{BUT_NOT}“{html.unescape(shown)}”, where {STATEMENT} has {', '.join(told) or 'none'}"
-        )
-    yield right and not odd, what
+        has = [f"{signs[name]} = {amounts[name]:.6g}" for name in signs if amounts.get(name)]
+        what += f"{BUT_NOT}“{html.unescape(shown)}”, where {STATEMENT} has "
+        what += ", ".join(has) or "none"
+    yield right and not altered, what
     who, approvals = spending["approved_by"] or "–", spending["approvals"]
     promises = approved_promises(statement)
     named = "Account" if spending["cap"].get("unbounded") else "Cap"
@@ -3916,15 +3915,13 @@ def verdict_of(
         return f"Do not rely on this folder: {'; '.join(files[:MOST_FILES] + more)}.", ASK_AGAIN
     if problems and all(one.startswith(HEAD) for one in problems):
         broken = "A promise is broken, and the" if kept is False else "The"
-        _, lost, why = problems[0].partition(LOST)
-        where = f"{lost}{why}" if lost else " is not in this folder"
+        _, gone, why = problems[0].partition(LOST)
+        where = f"{gone}{why}" if gone else " is not in this folder"
         what = f"{broken} head that was given{where}; else {agrees} agrees.{left}"
-        return what, ASK_LOST if lost else ASK_NEWER
+        return what, ASK_LOST if gone else ASK_NEWER
     if problems == [NOT_HELD]:
-        what = (
-            f"Do not rely on this folder: {NOT_HELD}. A file was changed, and manifest.json made to"
-        )
-        return f"{what} fit, or the folder was made again and not recorded.", ASK_HELD
+        what = f"Do not rely on this folder: {NOT_HELD}. A file was changed, and manifest.json"
+        return f"{what} made to fit, or the folder was made again and not recorded.", ASK_HELD
     if problems:
         count = "1 check does" if len(problems) == 1 else f"{len(problems)} checks do"
         return f"Do not rely on this folder: {count} not agree.{disagreeing(among)}", ASK_AGAIN
