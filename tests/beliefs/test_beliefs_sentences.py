@@ -97,8 +97,9 @@ def test_one_sided_says_nothing_of_the_lower_end() -> None:
 def test_a_chance_that_counts_every_output_is_told_from_a_belief_that_may_fail() -> None:
     """Sixty releases: at most 74 in 100 believe it, and something bad has at most 98 in 100."""
     text = sentence(explain(loss_of((Geometric(0.05), 60)), 0.5, strength="exact"))
-    assert "98 in 100 with them in. This one never fails: it also counts the rare cases" in text
-    assert "This one never fails" not in sentence(explain(PureDP(0.5), 0.5))
+    assert "98 in 100 with them in. This answers another question than the limit" in text
+    assert "It never fails: it also counts the rare cases" in text
+    assert "never fails" not in sentence(explain(PureDP(0.5), 0.5))
 
 
 def test_unknown_audience() -> None:

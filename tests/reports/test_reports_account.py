@@ -12,7 +12,7 @@ from typing import Any
 
 import kept
 import pytest
-from forging import edited, rechained, rewritten, verified
+from forging import edited, rechained, rewritten, verified, verified_alone
 from stories import Made, opened
 
 import discreet
@@ -71,9 +71,9 @@ def test_the_first_page_says_that_there_is_no_delta(found: Report, tmp_path: Pat
     assert answered(rho.folder)["problems"] == []
 
 
-def answered(folder: Path, ledger: str | None = None) -> dict[str, Any]:
+def answered(folder: Path, ledger: str | None = None, head: str | None = None) -> dict[str, Any]:
     rows = None if ledger is None else partial(verifier.sqlite_rows, ledger)
-    return verifier.examined(folder, None, rows).answer()
+    return verifier.examined(folder, head, rows).answer()
 
 
 def test_it_lists_every_release_promise_and_withdrawal(made: Made, found: Report) -> None:
@@ -163,8 +163,8 @@ def test_an_entry_rewritten_with_its_whole_chain_is_found_by_the_ledger(
         new, decision = re.subn(
             rf"(account opened; cap: [^|/]*{cell}A. Approver{cell})test", r"\1another", text
         )
-        day = r'(?:<span class="whole">)?[\d-]+(?:</span>)?'
-        new, fact = re.subn(rf"(account opened on {day}: )test", r"\1another", new)
+        day = r'(?:<span class="whole">)?[\d-]+:(?:</span>)?'
+        new, fact = re.subn(rf"(account opened on {day} )test", r"\1another", new)
         assert (decision, fact) == (1, 1)
         (found.folder / name).write_text(new, encoding="utf-8")
     rewritten(found.folder)
@@ -220,6 +220,88 @@ def test_entries_that_were_lost_are_told_and_nothing_after_is_called_complete(
     if of == "account":
         decided = found.statement.facts["spending"]["restored"]
         assert [row["reason"] for row in decided] == ["disk | of 3 May, 40 % lost"]
+
+
+def test_a_head_that_was_lost_is_named_as_lost_with_who_answered_for_it(restored: Made) -> None:
+    """It is of no later entry: an entry of the folder says that it was lost."""
+    found = discreet.report(account="people", ledger=restored.ledger)
+    (one,) = found.statement.facts["spending"]["restored"]
+    (head,) = one["lost"]
+    day = one["at"][:10]
+    who = f"(entry {one['entry']}, on {day}, by C. [Chair]: disk | of 3 May, 40 % lost)"
+    for ledger in (None, restored.ledger):
+        answer = answered(found.folder, ledger, head)
+        assert not answer["verified"]
+        assert f"The head that was given{verifier.LOST}{who}" in answer["verdict"]
+        assert answer["next"] == verifier.ASK_LOST
+        assert "may be of a later entry" not in str(answer)
+    # A witness saw both histories, and the folder tells which entry answers for that.
+    chain = json.loads((found.folder / "evidence.json").read_text())["chain"]
+    with (restored.home / "two.json").open("w") as file:
+        for seq, digest in (
+            (one["entry"], head),
+            (one["entry"] - 1, chain[one["entry"] - 2]["hash"]),
+        ):
+            said = {"ledger_id": chain[0]["hash"], "head": digest, "seq": seq}
+            file.write(json.dumps(said) + "\n")
+    answer = verifier.examined(found.folder, witness=restored.home / "two.json").answer()
+    told = f"the witness saw entry {one['entry']}, then an entry {one['entry'] - 1}: in between "
+    told += f"the ledger was restored from an older copy {who}"
+    assert told in answer["unproven"]
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_an_earlier_report_shows_since_which_entry_a_ledger_was_turned_back(
+    tmp_path: Path, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its last entry settles what a head without a number cannot."""
+    monkeypatch.setattr("discreet.reports.folder.pictures", lambda statement: {})
+    made = kept.membership(tmp_path)
+    book, file = Ledger.open(made.ledger), tmp_path / "ledger.db"
+    first = _kept_apart(made, "first")
+    copy, ends = file.read_bytes(), len(book.entries())
+    book.grant("people", add=PureDP(0.5), approver="B", reason="more")
+    older = _kept_apart(made, "older")
+    head = json.loads((older / "statement.json").read_text())["spending"]["head"]
+    file.write_bytes(copy)
+    if told:
+        book.restore(approver="C", reason="disk")
+    else:
+        monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "another host"))
+    book.grant("people", add=PureDP(0.25), approver="B", reason="again")
+    book.grant("people", add=PureDP(0.25), approver="B", reason="and again")
+    newer = _kept_apart(made, "newer")
+    assert answered(newer)["verified"]
+    since = f"The ledger was written anew or turned back since entry {ends + 1}: "
+    for given in (None, head):
+        answer = verifier.examined(newer, given, earlier=older).answer()
+        assert not answer["verified"]
+        assert answer["verdict"].startswith(since)
+        assert ("by C: disk)" in answer["verdict"]) is told
+        assert "may be of a later entry" not in str(answer)
+    code, out = verified_alone(newer, "--earlier", str(older))
+    assert (code, out.startswith(since)) == (1, True)
+    # One from before agrees, and vouches for the entries up to its last.
+    answer = verifier.examined(newer, earlier=first).answer()
+    assert answer["verified"]
+    kept_up_to = len(json.loads((first / "evidence.json").read_text())["chain"])
+    assert answer["vouched_up_to"] == kept_up_to
+    exchanged = verifier.examined(first, earlier=newer).answer()
+    assert exchanged["verified"]
+    assert any("exchange them" in one for one in exchanged["unproven"])
+    # One whose own chain was altered shows nothing, and one that is none is refused.
+    edited(older / "evidence.json", lambda s: s["chain"][1].update(hash="a" * 64))
+    answer = verifier.examined(newer, earlier=older).answer()
+    assert answer["verdict"].startswith("The earlier report cannot be read: its own chain")
+    assert verifier.main([str(newer), "--earlier", str(tmp_path)]) == 2
+    with pytest.raises(SystemExit) as ended:
+        main(["verify", str(newer), "--earlier", str(tmp_path)])
+    assert ended.value.code == 2
+
+
+def _kept_apart(made: Made, name: str) -> Path:
+    found = discreet.report(account="people", ledger=made.ledger).folder
+    return Path(shutil.copytree(found, made.home / f"kept-{name}"))
 
 
 def test_a_restore_that_is_hidden_or_came_later_is_found_in_the_ledger(restored: Made) -> None:

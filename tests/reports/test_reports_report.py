@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -299,6 +300,44 @@ def test_a_changed_released_number_is_quoted_with_the_one_that_was_released(
         quote = f", but not “{where} | value: {other}”, where released/{has} has “{value}”"
         assert quote in told
         path.write_text(text, encoding="utf-8")
+
+
+def test_an_altered_cap_on_the_first_page_is_quoted_with_the_one_of_the_statement(
+    pure: Made, tmp_path: Path
+) -> None:
+    found = own_report(pure, tmp_path)[1]
+    page = found.html.read_text(encoding="utf-8")
+    (small,) = re.findall(r"<small>([^<]*cap[^<]*ε = 3[^<]*)</small></dd>", page)
+    lines = forged(found, ["report.html"], f"<small>{small}<", f"<small>{small.replace('3', '5')}<")
+    (told,) = (line for line in lines if line.startswith("WRONG the facts on the first page"))
+    assert f"but not “{small.replace('3', '5')}”, where statement.json has ε = 3" in told
+
+
+def test_an_altered_table_is_named_where_the_stored_release_backs_the_statement(
+    pure: Made, tmp_path: Path
+) -> None:
+    found = own_report(pure, tmp_path)[1]
+    lines = forged(found, ["released/table.csv"], "\ncount_rows_1,north,", "\ncount_rows_1,north,1")
+    assert "released/table.csv and statement.json do not agree" in lines[0]
+    assert "release.json" not in lines[0]
+    assert "takes part in every" not in lines[0]
+
+
+def test_a_manifest_that_was_made_to_fit_is_told_from_the_one_that_the_ledger_holds(
+    pure: Made, tmp_path: Path
+) -> None:
+    """The head is the true one: it would show nothing."""
+    made, found = own_report(pure, tmp_path)
+    text = found.html.read_text(encoding="utf-8")
+    found.html.write_text(text.replace("loads nothing from", "loads little from"), encoding="utf-8")
+    assert "loads nothing from" in text
+    rewritten(found.folder)
+    rows = partial(verifier.sqlite_rows, made.ledger)
+    answer = verifier.examined(found.folder, None, rows).answer()
+    assert answer["problems"] == [verifier.NOT_HELD]
+    assert answer["verdict"].startswith(f"Do not rely on this folder: {verifier.NOT_HELD}.")
+    assert answer["next"] == verifier.ASK_HELD
+    assert "--head" not in verifier.ASK_HELD
 
 
 @pytest.mark.parametrize("name", ["report.html", "statement.md", "statement.json"])

@@ -214,6 +214,50 @@ def test_a_release_passed_off_as_promised_is_found(
     assert answered(folder)["problems"]
 
 
+# -- who approved a promise
+
+NOBODY = "came with a release or a plan, and nobody is recorded as its approver"
+
+
+@pytest.mark.parametrize("withdrawn", [True, False])
+def test_only_a_promise_of_the_opening_is_said_to_be_approved_by_who_opened(
+    tmp_path: Path, withdrawn: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that came with a release has no approver in the ledger, and no report names one."""
+    monkeypatch.setattr("discreet.reports.folder.pictures", lambda statement: {})
+    ledger = opened(tmp_path, promise={"posterior": 0.9, "p": 0.05, "about": "membership"})
+    if withdrawn:
+        (first,) = ledger.account("people").promises
+        ledger.withdraw("people", first, approver="B. Approver", reason="the law changed")
+    later = {"posterior": 0.2, "p": 0.1, "about": "membership"}
+    one = made(tmp_path, BASE | {"promise": later})
+    told = f"test; {'the promise' if withdrawn else 'promise 2 of 2'} {NOBODY}"
+    named = "Cap" if withdrawn else "Promise and cap"
+    for folder in (
+        discreet.report(one.release_id, ledger=one.ledger).folder,
+        discreet.report(account="people", ledger=one.ledger).folder,
+    ):
+        day = _facts(folder)["spending"]["approvals"][0]["at"][:10]
+        line = f"A. Approver; account opened on {day}: {told}"
+        assert f"|{named} approved by {line}|" in _text(folder, "report.html")
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        assert f"{day}:</span> test;" in page  # no break, and no space, before the colon
+        assert f"- **Approved by**: {line}\n" in (folder / "statement.md").read_text("utf-8")
+        assert answered(folder)["problems"] == []
+        for name, old, new in (
+            ("report.html", f"{named} approved by", "Promise approved by"),
+            ("report.html", NOBODY, "was approved by A. Approver"),
+            ("statement.md", f"; {told[6:]}", ""),
+        ):
+            before = (folder / name).read_text(encoding="utf-8")
+            assert old in before
+            (folder / name).write_text(before.replace(old, new), encoding="utf-8")
+            rewritten(folder)
+            problems = answered(folder)["problems"]
+            assert [each for each in problems if "tells who approved" in each]
+            (folder / name).write_text(before, encoding="utf-8")
+
+
 # -- what is out now, beside what it allowed
 
 BEYOND = "What is out now goes beyond what it allowed (ε = 1.1 of ε = 0.952008)."

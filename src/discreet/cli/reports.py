@@ -52,6 +52,7 @@ def report(
 def verify(
     folder: Path,
     head: str | None = None,
+    earlier: Path | None = None,
     witness: Annotated[Path | None, typer.Option(envvar="DISCREET_WITNESS")] = None,
     ledger: str | None = None,
     everything: Annotated[bool, typer.Option("--all")] = False,
@@ -61,14 +62,15 @@ def verify(
     from discreet.reports.stored import ledger_rows
     from discreet.reports.verifier import examined, lines_of, no_head, no_report, no_witness
 
-    if (why := no_report(folder)) is not None:
+    why = no_report(folder) or (None if earlier is None else no_report(earlier))
+    if why is not None:
         raise InputError("reports.no_report", why=why)
     if no_head(head) is not None:
         raise InputError("ledger.head_not_a_hash", head=head)
     if no_witness(witness) is not None:
         raise InputError("ledger.no_witness", folder=witness)
     rows = None if ledger is None else partial(ledger_rows, ledger)
-    found = examined(folder, head, rows, witness)
+    found = examined(folder, head, rows, witness, earlier)
     answer = found.answer()
     emit(answer, lines_of(found, everything), as_json)
     if not answer["verified"] or answer["promise_kept"] is False:

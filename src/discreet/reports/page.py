@@ -38,6 +38,7 @@ from discreet.statements.presenter import someone
 from discreet.statements.tables import (
     Table,
     approvals_text,
+    approved_promises,
     approver_of,
     guess_lines,
     joining_table,
@@ -58,7 +59,7 @@ _WIDER = 40  # pixels by which names beside a chart may be wider than they were 
 _ROWS = 200
 _SIGNS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _INNER = re.compile(r'\s(?:role|aria-[a-z]+)="[^"]*"')
-_WHOLE = re.compile(r"\b\d{4}-\d\d-\d\d(T[\d:+]+)?\b|[εδρ] = [\d.e-]*\d")
+_WHOLE = re.compile(r"(?:\b\d{4}-\d\d-\d\d(T[\d:+]+)?\b|[εδρ] = [\d.e-]*\d)[:;,.]?")
 
 
 def page(
@@ -153,7 +154,7 @@ def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
     ]
     promised = _paragraphs(told, "statement")
     return (
-        f'{promised}<dl class="facts">{listed}</dl>{_paragraphs([_approved(spending)], "meta")}'
+        f'{promised}<dl class="facts">{listed}</dl>{_paragraphs([_approved(facts)], "meta")}'
         '<div class="pair"><div>'
         f"{_heading('reports.page.section.odds')}{_odds(statement, shown, later)}</div>"
         f"<div>{_heading('reports.not_protected.title')}"
@@ -161,11 +162,11 @@ def _facts(statement: Statement, shown: dict[str, str], later: str = "") -> str:
     )
 
 
-def _approved(spending: Any) -> str:
-    """Who approved the cap and the promise, and every raise of the cap."""
-    promised = any(row["kind"] == "promise" for row in spending["approvals"])
+def _approved(facts: Any) -> str:
+    """Who approved the cap and the promise, if anyone did, and every raise of the cap."""
+    spending, promised = facts["spending"], any(approved_promises(facts))
     what = "both" if promised else "account" if spending["cap"].get("unbounded") else "cap"
-    told = {"approver": approver_of(spending), "told": approvals_text(spending)}
+    told = {"approver": approver_of(spending), "told": approvals_text(facts)}
     return say(f"reports.page.approved.{what}", **told)
 
 

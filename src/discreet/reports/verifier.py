@@ -7,14 +7,15 @@ the sums, caps and promises in it, every belief that is stated and the worst cas
 priors that a promise speaks of, whether what the account has spent keeps it. The terms (unit,
 adjacency, filter, cap, approver) are those of the entry that opened the account.
 
-    python3 -I verify.py [FOLDER] [--head HASH] [--witness PLACE] [--ledger LEDGER.db]
-                         [--all] [--json]
+    python3 -I verify.py [FOLDER] [--head HASH] [--earlier FOLDER] [--witness PLACE]
+                         [--ledger LEDGER.db] [--all] [--json]
 
 What it cannot tell from the folder alone: that the chain was not written anew, which a head kept
-elsewhere shows (--head), for the entries up to it, or all heads that a witness kept (--witness, its
-folder or the file in it); and what came after the last entry, which the ledger shows (--ledger):
-then every entry is read there, and the ledger must hold the hash of this manifest. A promise given
-as a formula it can refute, and not prove; one with a key that is not known here it cannot check.
+elsewhere shows (--head), for the entries up to it, an earlier report from the same ledger
+(--earlier, its folder) or all heads that a witness kept (--witness, its folder or the file in it);
+and what came after the last entry, which the ledger shows (--ledger): then every entry is read
+there, and the ledger must hold the hash of this manifest. A promise given as a formula it can
+refute, and not prove; one with a key that is not known here it cannot check.
 
 The answer: `verified` (nothing is wrong), `promise_kept` (null where none is made, or none can be
 proved), `complete_up_to` (the last entry up to which the account is whole, if the chain was not
@@ -108,7 +109,8 @@ ASK_AGAIN = (
     "Ask whoever published it for the folder again, and for the head that was printed with the "
     "report; then check it with --head HASH."
 )
-LEDGER, WITNESS = "the ledger", "the witness"  # which the files of a folder are compared with
+ASK_HELD = "Ask whoever published it for the folder whose manifest the ledger holds."
+LEDGER, WITNESS, EARLIER = "the ledger", "the witness", "the earlier report"  # to compare with
 TURNED_BACK = "was restored from an older copy, or its end was cut off, or it was written anew"
 OR_MADE_UP = "; or the entries in this folder were made up"
 KEEP_IT = (
@@ -125,16 +127,21 @@ NOT_HERE = (
     "so does every charge to another account of the ledger. Or entries were cut off, or the chain "
     "was written anew: the folder alone cannot tell. "
 )
-ASK_NEWER = f"{NOT_HERE}Check with --witness, if a witness kept every head, "
-ASK_NEWER += "with --ledger, or with the head printed with the report."
-ASK_UNSEEN = f"{NOT_HERE}The witness does not have that head. "
-ASK_UNSEEN += "Check with --ledger, or with the head printed with the report."
+ASK_REST = "with --earlier, if you have the report that the head came with, with --ledger, or with "
+ASK_REST += "the head printed with this report."
+ASK_NEWER = f"{NOT_HERE}Check with --witness, if a witness kept every head, {ASK_REST}"
+ASK_UNSEEN = f"{NOT_HERE}The witness does not have that head. Check {ASK_REST}"
+LOST = " is one of those that were lost when the ledger was restored from an older copy "
+RESTORED = "; this report tells of a restore from an older copy "
+ASK_LOST = "Ask whoever keeps the ledger what was released and charged up to that head, and lost. "
+ASK_LOST += "If you have the report that it came with, keep it, and compare the two with --earlier."
 UNREAD = "the ledger cannot be read: "
 ASK_LEDGER = (
     "Correct what was given as --ledger, or leave it out; "
     "what only the ledger can show is marked ?."
 )
 RECORDED = "the ledger holds the hash of this manifest"
+NOT_HELD = "the ledger holds the hash of another manifest of the same, and not this one"
 UNCHECKED = " The wording was not checked."
 MISSING = " Charges may be missing: the ledger was restored from an older copy."
 ASK_NEW = "Ask for a report that is made now: this one ends before what is named here."
@@ -1456,7 +1463,10 @@ def check_files(statement: dict[str, Any], release: dict[str, Any], folder: Path
             has, should = cells if name == "table.csv" else cells[::-1]
             what += f"{BUT_NOT}“{place}: {has}”, where {RELEASED}/{other} has “{should}”"
         yield Finding(name in true, what, among=(STATEMENT, f"{RELEASED}/{name}"))
-    yield together.hexdigest() == hashes["output"], "all released files together"
+    altered = [f"{RELEASED}/{name}" for name in FILES if name not in true]
+    same = together.hexdigest() == hashes["output"]
+    among = (STATEMENT, *(altered or [STORED]))
+    yield Finding(same, "all released files together", among=among)
 
 
 def first_apart(folder: Path, table: Any) -> tuple[str, str, str] | None:
@@ -1840,6 +1850,7 @@ class Chain:
 APPROVAL = (
     "entry", "at", "kind", "approver", "reason", "cap", "promise_id", "which", "add"
 )  # fmt: skip
+NO_APPROVER = "came with a release or a plan, and nobody is recorded as its approver"
 
 
 def approvals_of(account: Account) -> list[dict[str, Any]]:
@@ -1849,8 +1860,24 @@ def approvals_of(account: Account) -> list[dict[str, Any]]:
     return [{name: row[name] for name in APPROVAL if name in row} for row in told]
 
 
-def approved_in(text: str, approvals: list[dict[str, Any]], written: Callable[[str], str]) -> bool:
-    """Whether a text tells when and why an account was opened, and every raise of its cap."""
+def approved_promises(statement: dict[str, Any]) -> list[bool]:
+    """Of each promise that stands first, whether it was approved with the account."""
+    rows = [row for row in statement["spending"]["approvals"] if row["kind"] == "promise"]
+    named = {(row["promise_id"], row["at"]) for row in rows}
+    own = [one for one in statement["promises"] if one.get("covers", not one["withdrawn"])]
+    return [(one["id"], one["at"]) in named for one in own]
+
+
+def approved_in(
+    text: str,
+    approvals: list[dict[str, Any]],
+    promises: list[bool],
+    written: Callable[[str], str],
+) -> bool:
+    """Whether a text tells when and why an account was opened, and every raise of its cap.
+
+    Then of which `promises`, not approved with the account, nobody is recorded as the approver.
+    """
     said, adds = [], []
     for row in approvals:
         day = row["at"][:10]
@@ -1862,6 +1889,9 @@ def approved_in(text: str, approvals: list[dict[str, Any]], written: Callable[[s
             raised = re.escape(f" on {day} by {by}: {reason}")
             said.append(rf"{which} raised by ([εδρ =.,\de-]+){raised}")
             adds.append(row["add"])
+    for place, good in enumerate(promises, 1):
+        which = "the promise" if len(promises) == 1 else f"promise {place} of {len(promises)}"
+        said += [] if good else [f"{which} {NO_APPROVER}"]
     found = re.fullmatch("; ".join(said), text)
     return found is not None and all(map(same_figures, found.groups(), adds))
 
@@ -2013,8 +2043,7 @@ def check_ledger(rows: Rows, chain: Chain, folder: Path) -> Check:
     if sha256(text_of(folder / MANIFEST).encode()) in reports:
         yield True, RECORDED
     elif reports:
-        what = "the ledger holds other reports of the same, and not this one"
-        yield Finding(False, what, among=(MANIFEST,) if same else (MANIFEST, LEDGER))
+        yield Finding(False, NOT_HELD, among=(MANIFEST,) if same else (MANIFEST, LEDGER))
     else:
         yield None, "the ledger holds no report of the same: nobody recorded this manifest"
 
@@ -2123,6 +2152,20 @@ def vouched_up_to(head: str | None, rows: Rows | None, chain: Chain) -> int | No
     return last if rows is not None or not first or own else None
 
 
+def answered_by(one: dict[str, Any]) -> str:
+    """Which entry answers for lost ones, of which day, by whom and why."""
+    who = ": ".join(" ".join(str(one[k]).split()) for k in ("approver", "reason"))
+    return f"(entry {one['entry']}, on {one['at'][:10]}, by {who})"
+
+
+def lost_with(head: str, rows: Rows | None, chain: Chain) -> str:
+    """By which restore a head was lost, who answered for it and why; nothing if it was not."""
+    later = [json.loads(body) for _, body, _ in (rows or [])[len(chain.hashes) :]]
+    later = [said | {"entry": said["seq"]} for said in later if said["kind"] == "restore"]
+    found = (one for one in (*chain.restored, *later) if head in one["lost"])
+    return next(map(answered_by, found), "")
+
+
 def witnessed(place: Path, ledger_id: str) -> list[tuple[int, str]]:
     """The heads of a ledger that a witness kept, each with its entry; one half written is none."""
     file, found = place / f"{ledger_id}.json" if place.is_dir() else place, []
@@ -2156,8 +2199,12 @@ def check_witness(heads: list[tuple[int, str]], rows: Rows | None, chain: Chain)
         yield True, f"the witness saw entries up to {last}; this report ends at entry {count}"
     for (seq, head), (after, other) in pairwise(heads):
         if rows is None and after <= seq and head != other:
-            what = f"that the ledger was not turned back: the witness saw entry {after} after entry"
-            yield None, f"{what} {seq}: needs the ledger"
+            what, lost = f"the witness saw entry {seq}, then", lost_with(head, rows, chain)
+            why = f"in between the ledger was restored from an older copy {lost}"
+            if not lost:
+                why = "if an older copy of the ledger was put in its place in between, and who "
+                why += "answered for that, only the ledger shows"
+            yield None, f"{what} an entry {after}: {why}"
     if last > count and rows is None:
         what = f"that {span(count + 1, last)}, which the witness saw after this report, charged"
         yield None, f"{what} nothing to the account (a report is an entry too): needs the ledger"
@@ -2174,10 +2221,17 @@ def check_outside(head: str | None, rows: Rows | None, chain: Chain) -> Check:
     reach, anew = vouched_up_to(head, rows, chain), "that this chain was not written anew"
     if head is not None and rows is not None and head not in chain.hashes:
         found = any(digest == head for _, _, digest in rows)
-        what = f"the ledger has the head kept elsewhere, {head}"
+        lost = "" if found else lost_with(head, rows, chain)
+        what = f"the ledger has the head kept elsewhere, {head}" + (
+            f": it{LOST}{lost}" * bool(lost)
+        )
         yield Finding(found, what, among=(LEDGER,))
     elif head is not None:
-        yield head in chain.hashes, f"{HEAD}{head}, is in the chain"
+        lost = lost_with(head, rows, chain)
+        yield (
+            head in chain.hashes,
+            f"{HEAD}{head}, is in the chain" + f": it{LOST}{lost}" * bool(lost),
+        )
         if head in chain.hashes and reach is None:
             what = "the head does not vouch for entries that are shown as hashes, nor those before"
             yield None, f"{anew}: needs the ledger, for {what}"
@@ -2295,17 +2349,25 @@ def check_first_page(
     right = right and told.startswith(statement["unit"]["subject"])
     variant = (html.unescape(facts[-1][0]), facts[-1][1]) if facts else ()
     right = right and variant == (guarantee["variant"], statement["unit"]["adjacency"])
-    cap = spending["cap"]
-    for (shown, _), amounts in zip(facts[1:-1], wanted, strict=False):
-        left = cap if amounts is spending["remaining"] else None
-        right = right and same_figures(shown, amounts, left)
-    right = right and same_figures(facts[-2][1], cap)
+    cap, altered = spending["cap"], list[tuple[str, dict[str, Any]]]()
+    if right:
+        for (shown, _), amounts in zip(facts[1:-1], wanted, strict=True):
+            left = cap if amounts is spending["remaining"] else None
+            altered += [] if same_figures(shown, amounts, left) else [(shown, amounts)]
+        altered += [] if same_figures(facts[-2][1], cap) else [(facts[-2][1], cap)]
     if right and release is None:
         right = facts[1][1].startswith("δ = 0: ") == (guarantee["kind"] == "pure")
-    yield right, "the facts on the first page of report.html are those of the statement"
+    what = "the facts on the first page of report.html are those of the statement"
+    for shown, amounts in altered[:1]:
+        signs = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+        has = [f"{signs[name]} = {amounts[name]:.6g}" for name in signs if amounts.get(name)]
+        what += f"{BUT_NOT}“{html.unescape(shown)}”, where {STATEMENT} has "
+        what += ", ".join(has) or "none"
+    yield right and not altered, what
     who, approvals = spending["approved_by"] or "–", spending["approvals"]
+    promises = approved_promises(statement)
     named = "Account" if spending["cap"].get("unbounded") else "Cap"
-    named = "Promise and cap" if any(row["kind"] == "promise" for row in approvals) else named
+    named = "Promise and cap" if any(promises) else named
     written = re.findall(r"^- \*\*Approved by\*\*: (.*)$", text_of(folder / "statement.md"), re.M)
     lines = [plain(one) for one in re.findall(r'</dl><p class="meta">(.*?)</p>', text, re.DOTALL)]
     for name, found, first in (
@@ -2314,7 +2376,7 @@ def check_first_page(
     ):
         good = len(found) == 1 and found[0].startswith(first)
         told = found[0].removeprefix(first) if good else ""
-        good = good and approved_in(told, approvals, flat if name in PAGES else str)
+        good = good and approved_in(told, approvals, promises, flat if name in PAGES else str)
         yield good, f"{name} tells who approved the account, and raises of its cap"
     if release is not None and release.get("table"):
         odd = odd_numbers(text, release["table"])
@@ -3527,8 +3589,10 @@ class Report:
         head: str | None,
         ledger: Callable[[], Rows] | None,
         witness: Path | None = None,
+        earlier: Path | None = None,
     ) -> None:
         self.folder, self.head, self.ledger, self.witness = folder, head, ledger, witness
+        self.earlier, self.parted = earlier, 0  # the first entry that an earlier report has not
         self.findings: list[Finding] = []
         self.chain: Chain | None = None
         self.since = Since(Account())
@@ -3627,10 +3691,41 @@ class Report:
             own = check_ledger(rows, chain, folder)
             self.note("an entry of the ledger itself", own, EVIDENCE, LEDGER)
             self.note("a later entry", self.since.told())
+        if self.earlier is not None:
+            self.note(EARLIER, self.compare(self.earlier, chain), EARLIER)
         if self.witness is not None:
             self.note("the witness", self.ask(self.witness, rows, chain), WITNESS)
         self.reach = vouched_up_to(self.head, rows, chain)
         self.note("the head", check_outside(self.head, rows, chain))
+
+    def compare(self, earlier: Path, chain: Chain) -> Check:
+        """Compare with the chain of an earlier report, whose last hash is a head kept elsewhere."""
+        names = ("statement.json", "evidence.json")
+        missing = [name for name in names if not (earlier / name).is_file()]
+        if missing:
+            raise ValueError(f"it has no {missing[0]}")
+        statement, evidence = (json_of(earlier / name) for name in names)
+        before = Chain(str(statement["identity"]["account"]), None)
+        if not all(good for good, *_ in before.check(evidence["chain"])):
+            raise ValueError("its own chain does not agree; check that folder by itself")
+        there, here = before.hashes, chain.hashes
+        pairs = enumerate(zip(there, here, strict=False), 1)
+        self.parted = next((place for place, (one, other) in pairs if one != other), 0)
+        if self.parted:
+            what = f"entry {self.parted} of the ledger is the one that the earlier report has"
+            told = [one for one in chain.restored if one["entry"] >= self.parted]
+            what += f"{RESTORED}{answered_by(told[0])}" if told else ""
+            yield Finding(False, what, among=(EVIDENCE, EARLIER))
+            self.head = None if self.head in there else self.head  # what it shows is said
+            return
+        common = min(len(there), len(here))
+        yield True, f"this chain and that of the earlier report agree up to entry {common}"
+        if len(there) > len(here):
+            yield (
+                None,
+                f"the earlier report ends at entry {len(there)}, after this one: exchange them",
+            )
+        self.head = self.head or there[: len(here)][-1]
 
     def ask(self, witness: Path, rows: Rows | None, chain: Chain) -> Check:
         """Compare with all that a witness saw; its newest head here is the one kept elsewhere."""
@@ -3666,7 +3761,8 @@ class Report:
         kept = False if False in promises else None if None in promises or not promises else True
         found = [f for f in self.findings if f.good is False and not f.promise]
         problems = [f.what for f in found]
-        wrong = [f for f in found if not {LEDGER, WITNESS}.intersection(f.among or ())]
+        others = {LEDGER, WITNESS, EARLIER}
+        wrong = [f for f in found if not others.intersection(f.among or ())]
         unproven = [f.what for f in self.findings if f.good is None]
         sound = self.chain is not None and not problems
         bound = any(f.good and f.what == RECORDED for f in self.findings)
@@ -3702,7 +3798,7 @@ class Report:
         }
 
     def of_the_ledger(self, found: list[Finding]) -> tuple[str, str] | None:
-        """What is wrong with the ledger or the witness, not with the folder; and what to do."""
+        """What is wrong with what the folder was compared with, not with it; and what to do."""
         if not found or self.chain is None:
             return None
         chain, rows = self.chain, self.rows
@@ -3710,6 +3806,8 @@ class Report:
         saw = [f for f in found if WITNESS in (f.among or ())]
         if first is not None and rows is not None:
             return turned_back(first, self.head, rows, chain)
+        if before := [f for f in found if EARLIER in (f.among or ())]:
+            return parted_at(self.parted, before[0].what)
         if any(EVIDENCE in (f.among or ()) for f in found if f not in saw):
             what = "The ledger itself was changed after it was written: its own entries do not "
             ask = "Ask whoever keeps the ledger to verify it (discreet ledger verify), and to tell "
@@ -3727,8 +3825,28 @@ class Report:
             return what, KEEP_IT
         if saw:
             return f"T{saw[0].what[1:]}.", "Correct what was given as --witness, or leave it out."
+        _, lost, why = found[0].what.partition(LOST)
+        if lost:
+            return f"The head that was given{LOST}{why}.", ASK_LOST
         what = f"The ledger does not have the head that was given: it {TURNED_BACK}; or the head "
         return f"{what}is of another ledger.", KEEP_IT
+
+
+def parted_at(first: int, found: str) -> tuple[str, str]:
+    """What an earlier report shows that has other entries from one on; none, if it is unread."""
+    if first == 0:
+        return f"{found[0].upper()}{found[1:]}.", "Correct what was given as --earlier."
+    if first == 1:
+        what = "The earlier report is of another ledger, or the whole ledger was written anew."
+        return what, f"Check what was given as --earlier. {IF_RIGHT}"
+    _, restored, why = found.partition(RESTORED)
+    what = f"The ledger was written anew or turned back since entry {first}: from there on the "
+    what += "earlier report has other entries than this one"
+    what += f"{restored}{why}." if restored else "; or one of the two was made up."
+    ask = (
+        "Keep both folders as they are. Ask whoever keeps the ledger what was released and charged "
+    )
+    return what, f"{ask}from entry {first} on in the earlier report, and is lost here."
 
 
 def turned_back(first: int, head: str | None, rows: Rows, chain: Chain) -> tuple[str, str]:
@@ -3797,8 +3915,13 @@ def verdict_of(
         return f"Do not rely on this folder: {'; '.join(files[:MOST_FILES] + more)}.", ASK_AGAIN
     if problems and all(one.startswith(HEAD) for one in problems):
         broken = "A promise is broken, and the" if kept is False else "The"
-        what = f"{broken} head that was given is not in this folder; else {agrees} agrees.{left}"
-        return what, ASK_NEWER
+        _, gone, why = problems[0].partition(LOST)
+        where = f"{gone}{why}" if gone else " is not in this folder"
+        what = f"{broken} head that was given{where}; else {agrees} agrees.{left}"
+        return what, ASK_LOST if gone else ASK_NEWER
+    if problems == [NOT_HELD]:
+        what = f"Do not rely on this folder: {NOT_HELD}. A file was changed, and manifest.json"
+        return f"{what} made to fit, or the folder was made again and not recorded.", ASK_HELD
     if problems:
         count = "1 check does" if len(problems) == 1 else f"{len(problems)} checks do"
         return f"Do not rely on this folder: {count} not agree.{disagreeing(among)}", ASK_AGAIN
@@ -3835,10 +3958,11 @@ def examined(
     head: str | None = None,
     ledger: Callable[[], Rows] | None = None,
     witness: Path | None = None,
+    earlier: Path | None = None,
 ) -> Report:
     """Examine the report in a folder; with a ledger, each of its entries too."""
     kept = None if head is None else "".join(head.split()).lower()
-    report = Report(folder, kept, ledger, witness)
+    report = Report(folder, kept, ledger, witness, earlier)
     report.examine()
     return report
 
@@ -3921,6 +4045,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("folder", type=Path, nargs="?", default=here, help="the report")
     parser.add_argument("--report", type=Path, help=argparse.SUPPRESS)  # its name before
     parser.add_argument("--head", help="a head of the ledger that was kept elsewhere")
+    parser.add_argument(
+        "--earlier", type=Path, help="the folder of an earlier report of the ledger"
+    )
     parser.add_argument("--witness", type=Path, help="all heads that were kept: a folder or a file")
     parser.add_argument("--ledger", help="the ledger itself, a file")
     parser.add_argument("--all", action="store_true", help="print every check")
@@ -3928,6 +4055,7 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     folder, place = given.report or given.folder, given.ledger
     why = no_report(folder) or no_head(given.head) or no_witness(given.witness)
+    why = why or (None if given.earlier is None else no_report(given.earlier))
     if why is not None:
         sys.stderr.write(printable(why) + "\n")
         if given.json:
@@ -3935,7 +4063,7 @@ def main(arguments: list[str]) -> int:
             sys.stdout.write(json.dumps({"error": error}) + "\n")
         return 2
     ledger = None if place is None else partial(sqlite_rows, place)
-    report = examined(folder, given.head, ledger, given.witness)
+    report = examined(folder, given.head, ledger, given.witness, given.earlier)
     answer = report.answer()
     text = json.dumps(answer, indent=2) if given.json else "\n".join(lines_of(report, given.all))
     shown = sys.stdout.encoding or "utf-8"

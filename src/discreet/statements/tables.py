@@ -426,7 +426,7 @@ def lines_of(facts: Facts) -> dict[str, str]:
         ),
         "remaining": stated_limit(spending["remaining"]),
         "composition": f"{composition['rule']} {composition.get('within', '')}".strip(),
-        "approved": f"{approver_of(spending)}; {approvals_text(spending)}",
+        "approved": f"{approver_of(spending)}; {approvals_text(facts)}",
         "head": f"`{spending['head']}`",
         "as_of": moment(spending["as_of"]),
     }
@@ -439,20 +439,38 @@ def lines_of(facts: Facts) -> dict[str, str]:
 
 
 def approver_of(spending: Facts) -> str:
-    """Return who opened the account, with its cap and its promises."""
+    """Return who opened the account, with its cap and the promises made then."""
     return str(spending["approved_by"] or "–")
 
 
-def approvals_text(spending: Facts) -> str:
-    """Return when and why the account was opened, and who raised its cap, when and why."""
+def approved_promises(facts: Facts) -> list[bool]:
+    """Return, of each promise that stands first, whether it was approved with the account.
+
+    One that came with a release, or with a plan, has no approver in the ledger.
+    """
+    rows = [row for row in facts["spending"]["approvals"] if row["kind"] == "promise"]
+    named = {(row["promise_id"], row["at"]) for row in rows}
+    return [(one.get("id"), one.get("at")) in named for one in own_promises(facts["promises"])]
+
+
+def approvals_text(facts: Facts) -> str:
+    """Return when and why the account was opened, and who raised its cap, when and why.
+
+    Then of which promises nobody is recorded as the approver.
+    """
     found = []
-    for row in spending["approvals"]:
+    for row in facts["spending"]["approvals"]:
         if row["kind"] in ("open", "grant"):
             add = stated_limit(row["add"]) if "add" in row else ""
             name = row["kind"] + "_period" * (row.get("which") == "period")
             told = {k: " ".join(str(row[k]).split()) for k in ("approver", "reason")}
             told["at"] = row["at"][:10]
             found.append(say(f"statements.approval.{name}", add=add, **told))
+    promises = approved_promises(facts)
+    which = "promise" if len(promises) == 1 else "promise_of"
+    for place, approved in enumerate(promises, 1):
+        if not approved:
+            found.append(say(f"statements.approval.{which}", place=place, count=len(promises)))
     return "; ".join(found)
 
 
