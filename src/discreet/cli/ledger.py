@@ -318,6 +318,7 @@ def _sheet_lines(sheet: Sheet) -> list[str]:
         *_withdrawn_lines(sheet),
         *_restored_lines([one.said for one in sheet.restored]),
         *_plan_lines(sheet.plans),
+        *_series_lines(sheet),
         "",
         *_entry_lines(sheet),
     ]
@@ -584,6 +585,20 @@ def _plan_lines(plans: Sequence[Plan]) -> list[str]:
         lines += [f"  {line}" for line in table(rows, header)] if taken else []
         lines += [say("cli.ledger.take_next", **said)] if one.free else []
     return lines
+
+
+def _series_lines(sheet: Sheet) -> list[str]:
+    """Of how many releases each was charged as one, and how many of them were made."""
+    lost = {one.release_id for one in sheet.unfinished}
+    made: dict[tuple[str, int], int] = {}
+    for one in sheet.entries:
+        if one.kind == "reserve" and (of := one.said.get("releases")) is not None:
+            series = str(one.said["purpose"]), int(of)
+            made[series] = made.get(series, 0) + (one.release_id not in lost)
+    return [
+        say("cli.ledger.series", purpose=what, releases=of, made=count)
+        for (what, of), count in made.items()
+    ]
 
 
 def _entry_lines(sheet: Sheet) -> list[str]:
