@@ -505,6 +505,23 @@ def test_a_restored_ledger_is_answered_for_on_the_command_line(tmp_path: Path) -
         assert all(head in words for head in entry.said["lost"])
         told = [one for one in cli.json("show", *account)["entries"] if one["kind"] == "restore"]
         assert [one["seq"] for one in told] == [entry.seq]
+    assert cli("verify")[0] == 0
+    for head, code in ((), 0), (("--head", entry.said["lost"][0]), 1):
+        found, words = cli("verify", *head)
+        assert (found, "the disk failed" in words, "Charges may be missing" in words) == (
+            code,
+            True,
+            True,
+        )
+        assert ("is one of the lost ones" in words) == bool(head)
+        assert "altered or damaged" not in words
+    (told,) = cli.json("verify")["restored"]
+    said = {name: entry.said[name] for name in ("seq", "at", "approver", "reason", "lost")}
+    assert told == said
+    (python,) = ledger.verify().restored
+    assert (python.seq, python.approver, list(python.lost)) == (entry.seq, "head", said["lost"])
+    _, words = cli("verify", "--head", "0" * 64)  # that one nobody answered for
+    assert "altered or damaged" in words
     assert cli("charge", "--account", "clinic", "--epsilon", 0.1)[0] == 0
     plan = ("plan", "--account", "clinic", "--epsilon", 0.1, "--releases", 2, "--key", "2027")
     assert cli(*plan)[0] == cli(*plan)[0] == 0

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
+from discreet.beliefs import Prior, explain
 from discreet.cli import main
-from discreet.composition import compose, zcdp_epsilon
+from discreet.composition import compose, loss_of, zcdp_epsilon
+from discreet.composition.curves import epsilon_prime
 from discreet.errors import InputError, PolicyError
 from discreet.guarantees import ZCDP, ApproxDP, PureDP
 from discreet.ledger import Amount, Ledger
+from discreet.promises import promise_in
 
 WHO = {"approver": "a", "reason": "b"}
 
@@ -154,6 +157,69 @@ def test_beside_rho_each_account_adds_half_the_square_of_its_own_epsilon(
     assert compose([curve], delta=1e-6).epsilon == pytest.approx(best, rel=1e-9)
     # No account is more than an ε that was chosen as one went: no composition of realised ones.
     assert book.together(["a", "b"])[0] == PureDP(1.25)
+
+
+def test_compose_says_what_may_be_believed_after_the_sum_and_whether_promises_cover_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It printed a sum in ρ alone, from which `explain` concludes far more than from its parts."""
+    urls = [f"sqlite:///{tmp_path / name}" for name in ("a.db", "b.db")]
+    sure = promise_in({"posterior": 0.25, "prior": 0.1, "about": "membership"})
+    often = promise_in({"posterior": 0.4, "prior": 0.05, "about": "membership", "confidence": 0.99})
+    for url, rule, promise in zip(urls, ("pure", "zcdp"), (sure, often), strict=True):
+        asked = {"unit": "person", "adjacency": "add-remove", "filter": rule, "promise": promise}
+        Ledger.open(url).open_account("people", **asked, **WHO)
+    _charge(Ledger.open(urls[0]), PureDP(1.0))
+    _charge(Ledger.open(urls[1]), ZCDP(0.1))
+
+    def told(*words: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(["compose", *words])
+        assert ended.value.code in (0, None)
+        return capsys.readouterr().out
+
+    both = [word for url in urls for word in ("--ledger", url)]
+    both += ["--accounts", *(f"people@{url}" for url in urls)]
+    found = json.loads(told(*both, "--json"))
+    loss = loss_of(PureDP(1.0), ZCDP(0.1))
+    assert found["beliefs"]["holds_with"] == 0.99
+    for row in found["beliefs"]["at"]:
+        for name, prior in (
+            ("membership", Prior(row["prior"])),
+            ("value", Prior(1.0, row["prior"])),
+        ):
+            assert row[name] == explain(loss, prior).posterior.upper
+            assert row[name] < explain(ZCDP(0.6), prior).posterior.upper
+    kept = [one["kept_by_sum"] for account in found["accounts"] for one in account["promises"]]
+    assert kept == [False, True]  # for every output, and with the confidence
+    said = told(*both)
+    assert [said.count(words) for words in ("goes BEYOND it", "stays within it")] == [1, 1]
+    assert "Nobody promised the sum" in said
+    assert "ε = 1\n" in said
+    assert "δ = 0, ρ = 0.1\n" in said
+    assert all(line in said for line in ("38.34 %", "confidence of 99 %", *found["assumptions"]))
+    alone = ["--ledger", urls[0], "--accounts", "people"]
+    assert "for every output" in told(*alone)
+    assert "goes BEYOND it" not in told(*alone)
+    assert "goes BEYOND it" in told(*alone, "--add", "epsilon=0.5")
+    assert "with a confidence of 99 %" in told(*alone, "--add", "mechanism=gaussian,sigma=8")
+    assert "with a confidence of 99.9 %" in told("--rho", "0.1", "--confidence", "0.999")
+    assert "believed" not in told("--rho", "0.1")
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.1, 1.07308, 4.0])
+@pytest.mark.parametrize("sided", ["one", "two"])
+def test_no_point_of_its_curve_bounds_a_pure_rho_better_than_its_own_tail(
+    rho: float, sided: str
+) -> None:
+    """What `explain` has of a ρ is the least over δ already, and no smaller one is valid there."""
+    own = explain(ZCDP(rho), 0.05, sided=sided).epsilon_prime
+    assert own is not None
+    along = (
+        epsilon_prime(zcdp_epsilon(rho, delta), delta, 0.01, sided)
+        for delta in (0.01 * (k / 4000) for k in range(1, 4000))
+    )
+    assert own <= min(along) <= own + 1e-6
 
 
 def test_approximate_losses_in_rho_carry_their_delta(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import yaml
 from typer.testing import CliRunner
 
 import discreet
+from discreet.cli import ledger as ledger_command
 from discreet.cli import release as release_command
 from discreet.errors import BudgetExceeded, DataError, InputError, PolicyError
 from discreet.guarantees import PureDP
@@ -596,6 +597,30 @@ def test_the_command_line_repeats_a_key_and_gives_a_dry_run_its_exit_code(
     beside = _cli(file, "--key", "2026-01").exception
     assert isinstance(beside, PolicyError)
     assert "--next" in str(beside.flags)
+
+
+def test_the_ledger_shows_of_how_many_a_release_is_one_and_who_was_said_to_charge_it(
+    spec: dict[str, Any], people: pa.Table, ledger: Ledger, tmp_path: Path
+) -> None:
+    file = tmp_path / "spec.yaml"
+    pyarrow.csv.write_csv(people, tmp_path / "people.csv")
+    planned = spec | {"source": "people.csv", "series": {"releases": 6}}
+    file.write_text(yaml.safe_dump(planned))
+
+    def shown() -> str:
+        words = ["show", "--ledger", ledger.url, "--account", "people"]
+        return CliRunner().invoke(ledger_command.app, words).stdout
+
+    assert "charged as one of" not in shown()
+    for made in (1, 2):
+        done = _cli(file, "--yes", "--who", "monthly job")
+        assert done.exit_code == 0, done.output
+        assert f"  test: charged as one of 6 releases, {made} made\n" in shown()
+    who = {one.said["who"] for one in ledger.entries("people") if one.kind == "reserve"}
+    assert who == {"monthly job"}
+    lost = {"purpose": "test", "who": "cut off", "spec_hash": None, "releases": 6}
+    ledger.reserve("people", PureDP(1.0), **lost)  # type: ignore[arg-type]
+    assert "charged as one of 6 releases, 2 made" in shown()
 
 
 def test_a_plan_of_a_ledger_that_is_not_there(

@@ -91,6 +91,22 @@ def test_the_chain_is_verified_and_a_kept_head_is_found(client: Any, ledger: Led
     assert client.get(f"{verify}abc", headers=HTML).status_code == 422
 
 
+def test_a_restored_ledger_is_said_to_be_one_where_it_is_verified(
+    client: Any, ledger: Ledger
+) -> None:
+    file = client.folder / "ledger.db"
+    backup = file.read_bytes()
+    ledger.charge("people", PureDP(0.1), purpose="lost", who="me")
+    file.write_bytes(backup)
+    (lost,) = ledger.restore(approver="B. Board", reason="the disk failed")
+    for head, found in ("", "Verified."), (lost, "is one of the lost ones"):
+        page = client.get(f"/ledger?ledger=ledger.db&verify=true&head={head}", headers=HTML).text
+        assert found in page
+        assert "Charges may be missing: the ledger was restored" in page
+        assert "B. Board answered for it" in page
+        assert "altered or damaged" not in page
+
+
 def test_an_altered_ledger_is_said_to_be_one(client: Any, ledger: Ledger) -> None:
     with sqlite3.connect(client.folder / "ledger.db") as raw:
         raw.execute("DROP TRIGGER discreet_entries_no_UPDATE")

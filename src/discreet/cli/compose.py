@@ -12,8 +12,10 @@ from discreet.cli.flags import Json, OneRelease, described
 from discreet.words import say
 
 if TYPE_CHECKING:
-    from discreet.composition import Composition
+    from discreet.composition import Composition, PrivacyLoss
+    from discreet.ledger import Account, Ledger
 
+_PRIORS = (0.01, 0.05, 0.1, 0.3, 0.5)
 _WORDS = ("epsilon", "delta", "rho", "sigma", "scale", "times", "mechanism", "sensitivity")
 
 
@@ -32,6 +34,7 @@ def compose(
     accounts: list[str] | None = None,
     more: Annotated[list[str] | None, typer.Argument()] = None,
     ledger: list[str] | None = None,
+    confidence: float | None = None,
     as_json: Json = False,
 ) -> None:
     """What many releases add up to: one guarantee, the theorem that gave it, and the others."""
@@ -50,7 +53,8 @@ def compose(
     if bool(ledger) != bool(accounts) or (more and not accounts):
         raise InputError("cli.accounts_alone")
     curves = _curves(event, distribution, adjacency)
-    held: list[dict[str, Any]] = []
+    found_accounts: list[Account] = []
+    books: list[Ledger] = []
     if ledger:
         from discreet.ledger import Ledger
         from discreet.ledger.accounts import spent_together
@@ -61,15 +65,11 @@ def compose(
         _, found_accounts = books[0].together((x.strip() for xs in both for x in xs), *books[1:])
         curves += spent_together(found_accounts)
         adjacency = found_accounts[0].adjacency.value  # what was spent carries its own
-        held = [{"account": a.name, "spent": a.spent.to_dict()} for a in found_accounts]
     if not parts and not curves:
         raise InputError("cli.nothing_to_compose")
-    found = compose(
-        [*curves, *((_part(words, adjacency), _times(words)) for words in parts)],
-        delta=delta,
-        method=method,
-        adjacency=None if adjacency == "add-remove" else adjacency,
-    )
+    every = [*curves, *((_part(words, adjacency), _times(words)) for words in parts)]
+    asked = None if adjacency == "add-remove" else adjacency
+    found = compose(every, delta=delta, method=method, adjacency=asked)
     rows = [
         [
             name,
@@ -79,16 +79,22 @@ def compose(
         for name, value in found.others.items()
         if value is not None and value < float("inf")
     ]
-    payload = found.to_dict() | ({"accounts": held} if held else {})
+    payload = found.to_dict()
     lines = [_headline(found), f"  by {found.theorem}"]
     lines += ["", *table(rows, ["method", "epsilon", ""])] if rows else []
     if delta is None and rows and (len(curves) + sum(map(_times, parts)) > 1):
         larger = min(1.0, 10 * found.delta) or 1e-6
         lines += ["", say("cli.compose.with_delta", delta=larger, found=found.delta)]
-    if held:
-        lines.insert(
-            0, say("cli.compose.accounts", names=", ".join(one["account"] for one in held))
-        )
+    if found_accounts or confidence is not None:
+        loss = _loss(every, adjacency)
+        if found_accounts:
+            names = [one.name for one in found_accounts]
+            lines.insert(0, say("cli.compose.accounts", names=", ".join(names)))
+            payload["accounts"] = [_held(one, books, loss) for one in found_accounts]
+            alone = len(every) == len(found_accounts) == 1
+            lines += ["", *_held_lines(found_accounts, [] if alone else payload["accounts"])]
+        payload["beliefs"] = told = _beliefs(loss, 0.99 if confidence is None else confidence)
+        lines += ["", *_beliefs_lines(told), *(f"  {one}" for one in found.assumptions)]
     emit(payload, lines, as_json)
 
 
@@ -104,6 +110,92 @@ def _curves(event: Path | None, distribution: Path | None, adjacency: str) -> li
 
         found.append(read_distribution(distribution, adjacency=adjacency))
     return found
+
+
+def _loss(parts: list[Any], adjacency: str) -> PrivacyLoss:
+    """Return the loss of all parts; beside what is only promised, a mechanism counts as it does."""
+    from dataclasses import replace
+
+    from discreet.composition import loss_of
+    from discreet.guarantees import Adjacency
+    from discreet.laws.mechanism import Mechanism
+
+    pairs = [part if isinstance(part, tuple) else (part, 1) for part in parts]
+    if len({isinstance(part, Mechanism) for part, _ in pairs}) > 1:
+        where = Adjacency.of(adjacency)
+        pairs = [
+            (replace(p.guarantee(), adjacency=where) if isinstance(p, Mechanism) else p, times)
+            for p, times in pairs
+        ]
+    return loss_of(*pairs, adjacency=None if adjacency == "add-remove" else adjacency)
+
+
+def _held(account: Account, books: list[Ledger], loss: PrivacyLoss) -> dict[str, Any]:
+    """What an account spent and promises, and whether all that was spent would keep that."""
+    from discreet.budgets.keeping import kept
+    from discreet.budgets.limits import limits_of
+
+    holding = [book for book in books if account.name in [one.name for one in book.accounts()]]
+    book = max(holding, key=lambda book: account in book.accounts())  # two may have the name
+    promises = []
+    for one in book.show(account.name).promises:
+        promise = one.registered.promise(account)
+        within = kept(promise, limits_of(promise), loss).kept
+        promises.append({"id": one.registered.id, "sentence": one.sentence, "kept_by_sum": within})
+    return {"account": account.name, "spent": account.spent.to_dict(), "promises": promises}
+
+
+def _held_lines(accounts: list[Account], held: list[dict[str, Any]]) -> list[str]:
+    from discreet.cli.output import table
+    from discreet.statements.presenter import spent_text
+
+    lines = table([[one.name, spent_text(one.spent)] for one in accounts], ["account", "spent"])
+    for one in held:
+        for promise in one["promises"]:
+            how = "within" if promise["kept_by_sum"] else "beyond"
+            lines.append(say(f"cli.compose.{how}", account=one["account"], **promise))
+    return [*lines, say("cli.compose.nobody_promised")] if held else lines
+
+
+def _beliefs(loss: PrivacyLoss, confidence: float) -> dict[str, Any]:
+    """What may be believed at most, from a few beliefs before, as `explain` has it."""
+    from discreet.beliefs import Prior, explain
+    from discreet.errors import GuaranteeError
+    from discreet.guarantees import Adjacency
+
+    sure = 1.0
+
+    def most(prior: Prior) -> float:
+        nonlocal sure
+        try:
+            belief = explain(loss, prior, confidence=confidence)
+        except GuaranteeError:  # more δ was spent than the confidence leaves
+            return 1.0
+        sure = min(sure, belief.holds_with)
+        return belief.posterior.upper
+
+    central = loss.adjacency is Adjacency.ADD_REMOVE
+    rows = [
+        {
+            "prior": p,
+            "membership": most(Prior(p)) if central else None,
+            "value": most(Prior(1.0, p)),
+        }
+        for p in _PRIORS
+    ]
+    return {"holds_with": sure, "at": rows}
+
+
+def _beliefs_lines(told: dict[str, Any]) -> list[str]:
+    from discreet.cli.output import table
+    from discreet.statements.presenter import belief_text, bound_text
+
+    sure = told["holds_with"]
+    how = "always" if sure == 1 else "confidence"
+    asked = [name for name in ("membership", "value") if told["at"][0][name] is not None]
+    header = [say(f"cli.compose.{name}") for name in ("before", *asked)]
+    rows = [[belief_text(r["prior"]), *(bound_text(r[name]) for name in asked)] for r in told["at"]]
+    return [say(f"cli.compose.believed_{how}", sure=f"{100 * sure:g} %"), *table(rows, header)]
 
 
 def _headline(found: Composition) -> str:

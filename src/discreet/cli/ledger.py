@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         Sheet,
         Standing,
         Upgraded,
+        Verification,
     )
 
 
@@ -153,7 +154,7 @@ def _copy(at: OnLedger, to: str, as_json: bool, *, move: bool) -> None:
     where = OnLedger(url).book().url
     said = say(f"cli.ledger.{'moved' if move else 'copied'}", url=where)
     payload = {"spent": None, "remaining": None, "copy": where} | found.to_dict()
-    emit(payload, [said, *_chain_lines(found.head, found.problems)], as_json)
+    emit(payload, [said, *_chain_lines(found)], as_json)
 
 
 @app.command()
@@ -170,7 +171,7 @@ def restore(
     lines = [say("cli.ledger.restored", lost=len(lost)), *(f"  {head}" for head in lost)]
     found = book.verify()
     payload = {"spent": None, "remaining": None, "lost": lost} | found.to_dict()
-    emit(payload, lines + _chain_lines(found.head, found.problems), as_json)
+    emit(payload, lines + _chain_lines(found), as_json)
 
 
 @app.command()
@@ -289,7 +290,7 @@ def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> Non
         sheet = book.show(account)
         found = book.verify()
         payload = sheet.to_dict() | {"verified": found.verified}
-        lines = [*_sheet_lines(sheet), *_chain_lines(sheet.head, found.problems)]
+        lines = [*_sheet_lines(sheet), *_chain_lines(found, sheet.head)]
         emit(payload, lines, as_json)
         return
     found, entries = book.verify(), book.entries()
@@ -307,7 +308,7 @@ def show(at: OnLedger, account: str | None = None, as_json: Json = False) -> Non
         "head": found.head,
     }
     lines = [line for sheet in sheets for line in [*_sheet_lines(sheet), ""]]
-    emit(payload, [*lines, *_chain_lines(found.head, found.problems)], as_json)
+    emit(payload, [*lines, *_chain_lines(found)], as_json)
 
 
 def _sheet_lines(sheet: Sheet) -> list[str]:
@@ -315,8 +316,9 @@ def _sheet_lines(sheet: Sheet) -> list[str]:
     lines = [*_account_lines(sheet.account, sheet.promises), *_promise_lines(sheet)]
     lines += [
         *_withdrawn_lines(sheet),
-        *_restored_lines(sheet.restored),
+        *_restored_lines([one.said for one in sheet.restored]),
         *_plan_lines(sheet.plans),
+        *_series_lines(sheet),
         "",
         *_entry_lines(sheet),
     ]
@@ -339,7 +341,7 @@ def sign(
     payload = {"spent": None, "remaining": None} | found.to_dict()
     payload |= {"files": [str(file.resolve()), str(signature.resolve())]}
     said = say("cli.ledger.signed", file=file, signature=signature)
-    emit(payload, [*_chain_lines(found.head, ()), said], as_json)
+    emit(payload, [*_chain_lines(found), said], as_json)
 
 
 @app.command()
@@ -378,7 +380,7 @@ def verify(
             # Of a broken ledger nothing is said but that it is broken.
             if found.verified:
                 raise
-    lines = _chain_lines(found.head, found.problems)
+    lines = [*_chain_lines(found), *_restored_lines([one.to_dict() for one in found.restored])]
     if (folder := shared_folder()) is not None:
         heads = {str(said["head"]) for said in kept(found.hashes[0])} if found.hashes else set()
         payload["witness"] = there = newest_in(found.hashes)
@@ -420,7 +422,7 @@ def upgrade(at: OnLedger, output: Path | None = None, as_json: Json = False) -> 
     if done.before == done.after:
         seen = "unchanged" if done.looked_in is None else "newest"
         said = say(f"cli.ledger.{seen}", format=done.after)
-    lines = [said, *_earlier_lines(done, book.url), *_chain_lines(found.head, found.problems)]
+    lines = [said, *_earlier_lines(done, book.url), *_chain_lines(found)]
     emit(payload, lines, as_json)
 
 
@@ -470,7 +472,7 @@ def _say(
     }
     lines = [said, *_account_lines(sheet.account, sheet.promises), *_promise_lines(sheet)]
     lines += _plan_lines(sheet.plans)
-    lines += _chain_lines(sheet.head, found.problems)
+    lines += _chain_lines(found, sheet.head)
     emit(payload | (more or {}), lines, as_json)
 
 
@@ -549,11 +551,11 @@ def _withdrawn_lines(sheet: Sheet) -> list[str]:
     return lines
 
 
-def _restored_lines(entries: Sequence[Entry]) -> list[str]:
+def _restored_lines(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """That entries were lost: when, who answered for it, and why."""
     from discreet.statements.tables import restored_lines
 
-    told = restored_lines([{"entry": one.seq, **one.said} for one in entries], plain=True)
+    told = restored_lines([{**one, "entry": one["seq"]} for one in entries], plain=True)
     return [line for one in told for line in ("", f"  {one}")]
 
 
@@ -585,6 +587,20 @@ def _plan_lines(plans: Sequence[Plan]) -> list[str]:
     return lines
 
 
+def _series_lines(sheet: Sheet) -> list[str]:
+    """Of how many releases each was charged as one, and how many of them were made."""
+    lost = {one.release_id for one in sheet.unfinished}
+    made: dict[tuple[str, int], int] = {}
+    for one in sheet.entries:
+        if one.kind == "reserve" and (of := one.said.get("releases")) is not None:
+            series = str(one.said["purpose"]), int(of)
+            made[series] = made.get(series, 0) + (one.release_id not in lost)
+    return [
+        say("cli.ledger.series", purpose=what, releases=of, made=count)
+        for (what, of), count in made.items()
+    ]
+
+
 def _entry_lines(sheet: Sheet) -> list[str]:
     header = [say("cli.ledger.number"), "when (UTC)", "what", "amount", "of", "who", "why"]
     return table([_entry_row(entry, sheet.account) for entry in sheet.listed], header)
@@ -614,10 +630,11 @@ def _entry_row(entry: Entry, account: Account) -> list[str]:
     ]
 
 
-def _chain_lines(head: str, problems: tuple[str, ...]) -> list[str]:
-    lines = [f"  head {head}"]
+def _chain_lines(found: Verification, head: str | None = None) -> list[str]:
+    lines, problems = [f"  head {head or found.head}"], found.problems
     if not problems:
         return [*lines, say("cli.ledger.verified")]
     shown = [f"  - {problem}" for problem in problems[:20]]
     more = [f"  … and {len(problems) - 20} more"] if len(problems) > 20 else []
-    return [*lines, say("cli.ledger.altered"), *shown, *more]
+    how = "lacks_head" if found.head_answered else "altered"
+    return [*lines, say(f"cli.ledger.{how}"), *shown, *more]

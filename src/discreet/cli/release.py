@@ -158,6 +158,7 @@ def release(
     set_: SetKeys = None,
     size: int | None = None,
     png: Path | None = None,
+    who: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Make the release that FILE describes: charge it, draw it once, store it."""
@@ -184,6 +185,7 @@ def release(
         say=_tell,
         progress=progress if sys.stderr.isatty() else None,
         before_charge=_asked if asks else _unasked,
+        who=who,
         **read,
         **run,
     )
@@ -416,6 +418,7 @@ def summarize(
     write: Path | None = None,
     yes: bool = False,
     dry_run: bool = False,
+    who: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Release counts, missing values, quantiles and public keys of every column, in one charge."""
@@ -449,6 +452,7 @@ def summarize(
         confirm=yes,
         say=_tell,
         before_charge=_unasked,
+        who=who,
         **allowed,
     )
     said = made.to_dict() | {"spec": None if write is None else str(write.resolve())}

@@ -26,6 +26,7 @@ def synthesize(
     dry_run: bool = False,
     yes: bool = False,
     keys_from: Path | None = None,
+    who: str | None = None,
     as_json: Json = False,
 ) -> None:
     """Draw a differentially private synthetic file, charged before anything is drawn."""
@@ -41,6 +42,7 @@ def synthesize(
         confirm=confirmed,
         say=lambda notice: typer.echo(printable(notice), err=True),
         keys_from=keys_from,
+        who=who,
     )
     payload = made.to_dict()
     emit(payload, _made_lines(payload), as_json)

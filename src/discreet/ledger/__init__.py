@@ -38,7 +38,11 @@ if TYPE_CHECKING:
         Standing as Standing,
         Upgraded as Upgraded,
     )
-    from discreet.ledger.verification import Sheet as Sheet, Verification as Verification
+    from discreet.ledger.verification import (
+        Restored as Restored,
+        Sheet as Sheet,
+        Verification as Verification,
+    )
 
 # Loaded on first use: what an account is can be read without the libraries of databases.
 _FILES = {
@@ -49,7 +53,7 @@ _FILES = {
     "entries": "Entry",
     "plans": "Part Plan Slot",
     "promises": "Earlier Registered Standing Upgraded",
-    "verification": "Sheet Verification",
+    "verification": "Restored Sheet Verification",
 }
 
 __getattr__, __all__ = found_in(__name__, "A ledger", _FILES)

@@ -660,7 +660,8 @@ class Ledger:
                 else found
             )
         why = PolicyError("ledger.behind", url=self.url, head=lost[0]).message
-        return replace(found, verified=False, problems=(why, *found.problems), lost=lost)
+        problems = (why, *found.problems)
+        return replace(found, verified=False, problems=problems, lost=lost, head_answered=False)
 
     def upgrade(self, output: str | Path | None = None) -> Upgraded:
         """Bring a ledger of an older format to the newest; say what earlier releases promised.

@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from discreet.errors import DiscreetError, InputError, PolicyError
-from discreet.frames import Tabular, columns_from
+from discreet.frames import JsonReady, Tabular, columns_from
 from discreet.ledger.accounts import Account
 from discreet.ledger.amounts import Amount, Charge
 from discreet.ledger.backend import Damaged
@@ -82,6 +82,18 @@ class Sheet(Tabular):
 
 
 @dataclass(frozen=True, slots=True)
+class Restored(JsonReady):
+    """An entry by which someone answered for a ledger that was restored from an older copy."""
+
+    seq: int
+    at: str
+    approver: str
+    reason: str
+    lost: tuple[str, ...]
+    """The heads that were lost: charges may be missing."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verification:
     """Whether a ledger is what it was when it was written."""
 
@@ -96,6 +108,10 @@ class Verification:
     """The last entry whose head is in the folder that is shared (`DISCREET_WITNESS`)."""
     follows: bool = True
     """Whether there are entries, each of which follows from the ones before it."""
+    restored: tuple[Restored, ...] = ()
+    """Where someone answered for lost entries, oldest first; a chain with them can be verified."""
+    head_answered: bool = False
+    """Whether nothing is wrong but that the head asked for is one that someone answered for."""
 
     @property
     def entries(self) -> int:
@@ -128,6 +144,7 @@ class Verification:
             "problems": list(self.problems),
             "since_head": self.since_head,
             "vouched_up_to": self.vouched_up_to,
+            "restored": [one.to_dict() for one in self.restored],
         }
 
     def __repr__(self) -> str:
@@ -155,6 +172,7 @@ class _Fold:
     slots_taken: set[tuple[str, int]] = field(default_factory=set)
     slots_stored: set[tuple[str, int]] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
+    restored: list[Restored] = field(default_factory=list)
 
     def wrong(self, what: str, **values: str) -> None:
         found = say(f"ledger.wrong.{what}", **values)
@@ -218,6 +236,8 @@ class _Fold:
             self.format = said["to"]
             return
         if kind == "restore":
+            told = {name: str(said[name]) for name in ("at", "approver", "reason")}
+            self.restored.append(Restored(self.count, lost=tuple(map(str, said["lost"])), **told))
             return
         name = said["account"]
         self.own_chain(name, said)
@@ -417,8 +437,12 @@ def recomputed(
         fold.problems.append(say("ledger.empty"))
     elif version is not None and fold.format != version:
         fold.problems.append(say("ledger.format_differs", version=version, format=fold.format))
+    alone = not fold.problems
+    by = next((one for one in fold.restored if head in one.lost), None)
     if head is not None and fold.since_head is None:
-        fold.problems.append(say("ledger.head_missing", head=head))
+        told = {} if by is None else by.to_dict() | {"at": by.at[:10]}
+        how = "missing" if by is None else "answered"
+        fold.problems.append(say(f"ledger.head_{how}", **told | {"head": head}))
     return Verification(
         verified=not fold.problems,
         head=fold.head,
@@ -426,4 +450,6 @@ def recomputed(
         problems=tuple(fold.problems),
         since_head=fold.since_head,
         follows=follows,
+        restored=tuple(fold.restored),
+        head_answered=alone and bool(fold.problems) and by is not None,
     )

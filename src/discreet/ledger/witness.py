@@ -296,7 +296,8 @@ def verify(
         problems.append(say("ledger.not_a_head", path=path))
     elif signed.ledger_id not in found.hashes[:1]:
         problems.append(say("ledger.head_of_another", path=path))
-    whole = replace(found, verified=not problems, problems=tuple(problems))
+    alone = found.head_answered and len(problems) == len(found.problems)
+    whole = replace(found, verified=not problems, problems=tuple(problems), head_answered=alone)
     return whole, signed if done.returncode == 0 else None
 
 

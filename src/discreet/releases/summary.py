@@ -133,6 +133,7 @@ def summarize(
     confirm: bool = False,
     say: Say | None = None,
     before_charge: Callable[[Preview], None] | None = None,
+    who: str | None = None,
     **promise: Any,
 ) -> Summary | Preview:
     """Release a summary of every column that is described; the spec is written to `write`.
@@ -140,8 +141,8 @@ def summarize(
     `source` is a path or URL, or the mapping that a spec has there. `columns` maps a column to what
     is public about it: `{"bounds": [0, 120]}` or `{"keys": ["f", "m"]}`. `protect` is that of a
     spec. `promise` has either `tolerance` or `budget`, and perhaps `cut`, as in a spec. `confirm`,
-    `say` and `before_charge` are those of a release. If `write` is a file that holds the very same
-    spec, as a dry run left it, it stays; any other file is refused.
+    `say`, `before_charge` and `who` are those of a release. If `write` is a file that holds
+    the very same spec, as a dry run left it, it stays; any other file is refused.
     """
     place = Path(folder) if folder else Path.cwd()
     asked = summary_spec(source, columns, account, protect, ledger, output, promise)
@@ -149,7 +150,7 @@ def summarize(
     wrote = write is not None and _written(place / write, spec.to_yaml())
     try:
         how: dict[str, Any] = {"confirm": confirm, "say": say, "before_charge": before_charge}
-        made = release(spec, data=data, dry_run=dry_run, **how)
+        made = release(spec, data=data, dry_run=dry_run, who=who, **how)
     except BaseException:
         if write is not None and wrote:
             (place / write).unlink(missing_ok=True)

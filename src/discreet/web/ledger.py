@@ -34,6 +34,7 @@ from discreet.statements.presenter import (
     spent_text,
     standing_facts,
 )
+from discreet.statements.tables import restored_lines
 from discreet.web.forms import Approval, Filled, Form, Text, reading
 from discreet.web.release.dry_run import named_ledger
 from discreet.web.release.stored_release import packed
@@ -222,6 +223,11 @@ def ledger_page(
         most=SHOWN,
         what=what,
         found=found,
+        lost=[]
+        if found is None
+        else restored_lines(
+            [one.to_dict() | {"entry": one.seq} for one in found.restored], plain=True
+        ),
         problem=problem,
         pictures=[] if shown is None else pictures(shown),
     )
