@@ -13,7 +13,7 @@ from discreet.budgets import choose, cost
 from discreet.guarantees import PureDP
 from discreet.ledger import Ledger
 from discreet.promises import public_shares
-from discreet.promises.tolerance import DEPENDENCE, SURETY
+from discreet.promises.tolerance import OF_WHOM, SURETY
 from discreet.web.sentences import MORE, asked_of
 from discreet.web.thread import Thread
 
@@ -65,7 +65,8 @@ def test_what_a_promise_says_beside_its_sentences_is_on_the_form(
 
 def test_the_form_has_every_key_that_a_promise_reads() -> None:
     own = {"every_output", "confidence", "sided"}
-    assert set(MORE) | own == SURETY.keys() | DEPENDENCE.keys() | public_shares.KEYS - {"basis"}
+    of_whom = OF_WHOM - {"adjacency"}  # counted as added or removed
+    assert set(MORE) | own == SURETY.keys() | of_whom | public_shares.KEYS - {"basis"}
 
 
 def test_a_promise_of_the_page_names_no_file(client: Any) -> None:
