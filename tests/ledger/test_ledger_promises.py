@@ -27,10 +27,11 @@ from discreet.errors import InputError, PolicyError, ToleranceError
 from discreet.guarantees import ZCDP, Adjacency, ApproxDP, PureDP
 from discreet.ledger import Amount, BrokenPromise, Charge, Foreseen, Ledger, OverBudget
 from discreet.ledger.entries import canonical, digest
-from discreet.ledger.promises import Registered
+from discreet.ledger.promises import Registered, reached
 from discreet.ledger.store import Row
 from discreet.ledger.verification import recomputed
 from discreet.promises import Formula, Posterior, Promise, Ratio, Surety, priors, promise_in
+from discreet.promises.keys import promise_from
 from discreet.promises.promise import name_of
 from discreet.rounding import number as figures
 from soaking import examples
@@ -635,8 +636,8 @@ def test_show_says_where_the_account_stands(discreet: Discreet) -> None:
     assert found["left"] == pytest.approx(0.652, abs=1e-4)
     assert found["left"] + 0.3 <= found["limit"]["epsilon"]
     assert found["fits_again"] == 2
-    prior, reached = found["reached"]
-    assert (prior, reached) == (0.05, pytest.approx(0.0663, abs=1e-4))
+    prior, most = found["reached"]
+    assert (prior, most) == (0.05, pytest.approx(0.0663, abs=1e-4))
     code, words = discreet("show", *at)
     assert code == 0
     for said in (found["id"], found["sentence"], "2 more like the last release", "32 % used"):
@@ -955,3 +956,21 @@ def test_a_promise_that_comes_too_late_does_not_lead_to_another_account(opened: 
     with pytest.raises(BrokenPromise, match="cannot be made on account") as refused:
         ledger.reserve("clinic", PureDP(0.1), promise=promise_in(TWELVE), **SAID)
     assert "no way out if it is about the same people" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "total"), [({}, PureDP(0.5)), ({"confidence": 0.99}, ZCDP(0.001))]
+)
+def test_what_is_reached_counts_units_that_depend_on_each_other(
+    confidence: dict[str, Any], total: Any
+) -> None:
+    """It was told of one unit alone: 8 % where the promise of 40 % is nearly used up."""
+    keys = {"posterior": 0.4, "p": 0.05, "about": "membership", **confidence}
+    alone, three = (reached(promise_from(None, {**keys, "related": k}), total) for k in (1, 3))
+    assert alone is not None
+    assert three is not None
+    # Two groups of three that share a unit are five steps apart.
+    if not confidence:
+        odds = 0.05 / 0.95 * math.exp(5 * 0.5)
+        assert three == (0.05, pytest.approx(odds / (1 + odds), rel=1e-9))
+    assert three[1] > 1.2 * alone[1]

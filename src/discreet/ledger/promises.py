@@ -310,16 +310,27 @@ class Standing(JsonReady):
         return {"id": name} | super(Standing, self).to_dict() | {"limit": limit}
 
 
+@dataclass(frozen=True, slots=True)
+class _Under:
+    """A total under a promise, which says who depends on whom."""
+
+    guarantee: Guarantee
+    promise: Promise
+
+
 def reached(promise: Promise, total: Guarantee) -> tuple[float, float] | None:
-    """Return the promise's own prior and the posterior that a total allows there, rounded up."""
+    """Return the promise's own prior and the posterior that a total allows there, rounded up.
+
+    Units that depend on each other are counted together, as in the promise.
+    """
     from discreet.beliefs import Prior, explain
 
     own = promise.own_prior
     if own is None or promise.on_average:
         return None
-    prior = Prior(*own)
+    prior, under = Prior(*own), _Under(total, promise)
     try:
-        found = explain(total, prior, confidence=promise.confidence or 1.0, sided=promise.sided)
+        found = explain(under, prior, confidence=promise.confidence or 1.0, sided=promise.sided)
     except DiscreetError:  # no bound at this confidence
         return prior.pq, 1.0
     return prior.pq, 1.0 if found.posterior is None else found.posterior.upper
