@@ -607,3 +607,11 @@ def test_a_release_whose_delta_does_not_fit_is_led_to_its_rho(discreet: Discreet
     assert "--rho" in said
     assert "withdrawn" not in said
     discreet.json("charge", "--account", "a", "--rho", 0.01125, "--mechanism", "gaussian")
+
+
+def test_opening_names_other_accounts_of_the_same_unit(clinic: Discreet) -> None:
+    """A second account for the same people is a second promise, and was opened without a word."""
+    words = clinic("open", "--account", "next-year", "--ratio", 3, *APPROVED)[1]
+    assert "'clinic'. Each keeps its own promises alone" in words
+    visits = ("open", "--account", "visits", "--unit", "record", "--ratio", 3, *APPROVED)
+    assert "other accounts" not in clinic(*visits)[1]

@@ -113,6 +113,11 @@ def open_(
     )
     said = say("cli.ledger.opened", account=at.account)
     more: dict[str, Any] = {}
+    opened = {one.name: one.subject for one in book.accounts()}
+    others = [name for name in opened if name != at.account and opened[name] == opened[at.account]]
+    if others:
+        told = {"unit": opened[at.account], "others": ", ".join(map(repr, others))}
+        said += " " + say("cli.ledger.opened_beside", **told)
     if promised is not None and cap is not None:
         more["cap_given"] = cap.to_dict("down")
         said += " " + say("cli.ledger.smaller_cap", cap=cap.limit_text())
