@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from discreet.errors import SpecError
+from discreet.releases import formula
 from discreet.releases.contributions import Contribution
 from discreet.releases.engines.base import Counting, KeySet, Labels, Query, Tally
 from discreet.releases.formula import Term, parse, resolve
@@ -300,3 +302,17 @@ def test_a_sample_has_all_rows_of_a_unit_or_none(
         fixed = source.sampled_units((unit,), size)
         assert fixed.measure(once)["rows"] == [size]
         assert fixed.measure(rows)["rows"] == [2 * size]
+
+
+def test_a_long_chain_of_differences_is_read_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part was typed twice, and so were its own: 2^n times for n of them."""
+    typed, many = formula._Types.typed, []
+
+    def counted(self: Any, term: Term) -> Term:
+        many.append(term.op)
+        return typed(self, term)
+
+    monkeypatch.setattr(formula._Types, "typed", counted)
+    with pytest.raises(SpecError, match="nested"):
+        resolve(parse("-".join(["age"] * 16)), {"age": "integer"})
+    assert len(many) == 31

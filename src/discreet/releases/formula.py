@@ -409,10 +409,12 @@ class _Types:
                 return replace(term, parts=(self.typed(term.parts[0]),), type="boolean")
             case "in" | "=" | "!=" | "<" | "<=" | ">" | ">=":
                 return replace(term, parts=self._alike(term, term.parts), type="boolean")
-            case "-" if dates := self._dates(term):
-                return replace(term, op="days", parts=dates, type="integer")
             case "+" | "-" | "*" | "/":
-                parts = tuple(self.as_type(self.typed(part), "number") for part in term.parts)
+                parts = tuple(self.typed(part) for part in term.parts)
+                if term.op == "-" and any(part.type in ("date", "moment") for part in parts):
+                    dates = tuple(self.as_type(part, "date") for part in parts)
+                    return replace(term, op="days", parts=dates, type="integer")
+                parts = tuple(self.as_type(part, "number") for part in parts)
                 return replace(term, parts=parts, type="number")
             case "if":
                 test = self.as_type(self.typed(term.parts[0]), "boolean")
@@ -426,13 +428,6 @@ class _Types:
         if term.op in ("number", "date"):
             return part
         return replace(term, parts=(part,), type=gives)
-
-    def _dates(self, term: Term) -> tuple[Term, ...]:
-        """Return both parts of a difference as dates if one of them is a date; else nothing."""
-        parts = [self.typed(part) for part in term.parts]
-        if not any(part.type in ("date", "moment") for part in parts):
-            return ()
-        return tuple(self.as_type(part, "date") for part in parts)
 
     def _column(self, term: Term) -> Term:
         if term.value in self.derived:
